@@ -30155,14 +30155,15 @@ static vmafgpu_result vmafgpu__find_peer(vmafgpu *v, const vmafgpu *t, vmafgpu__
     return VMAFGPU_OK;
 }
 
-/* Whether a frame is in lent buffers of the unit, and the unit has already converted it to the packed form. */
+/* Whether `frame` is in buffers that the unit `t` has lent to the caller, and `t` has already converted the samples in
+ * these buffers to the packed form. */
 static int vmafgpu__is_converted(const vmafgpu *t, const vmafgpu_frame *frame) {
     return t->gpu && !t->gpu->is_plain && frame->memory == VMAFGPU_MEMORY_HOST && t->lending.memory &&
            (uintptr_t)frame->data[0] - (uintptr_t)t->lending.memory < t->lending.size;
 }
 
-/* Submits a reference to the unit of a later run. If this fails, submits it again without config.parallel_for, because
- * handing over must succeed. */
+/* Hands a reference over (see >>fleet): submits it to the unit of the later run that `d` describes. Handing over must
+ * succeed. If the first attempt fails, makes a second attempt without config.parallel_for. */
 static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgpu *from, const vmafgpu__deal *d,
                                int64_t position) {
     vmafgpu__unit *u = &v->fleet->units[d->unit];
@@ -30188,7 +30189,7 @@ static void vmafgpu__hand_over(vmafgpu *v, const vmafgpu__job *job, const vmafgp
     u->context->config.parallel_for = parallel;
 }
 
-/* Whether all units that will receive the pair or its reference are free. */
+/* Whether all units that will receive the pair at `position`, or only its reference, can accept it without blocking. */
 static int vmafgpu__fleet_is_free(vmafgpu *v, int64_t position) {
     vmafgpu__fleet *f = v->fleet;
     int is_free = 1;
@@ -30220,7 +30221,7 @@ static vmafgpu_result vmafgpu__fleet_submit(vmafgpu *v, const vmafgpu__job *job)
         if (vmafgpu__takes_over(d, position))
             vmafgpu__hand_over(v, job, t, d, position);
     }
-    if (position + 1 == own->end && t->gpu) { /* the next pairs go to other units: launch the incomplete batch */
+    if (position + 1 == own->end && t->gpu) { /* the run ends here: launch the incomplete batch */
         vmafgpu__gpu_enter(t);
         vmafgpu__launch_filling(t);
         vmafgpu__gpu_leave(t);
@@ -30242,8 +30243,8 @@ static vmafgpu_result vmafgpu__fleet_collect(vmafgpu *v, vmafgpu__wait_mode wait
     return vmafgpu__unit_result(v, u->context, result);
 }
 
-/* Waits until all handed-over references are in the memory of their GPUs, because the caller may reuse the frames after
- * this call. */
+/* Waits until all references that have been handed over are in the memory of their GPUs. After this call, the caller
+ * may reuse the frames. */
 static void vmafgpu__fleet_finalise(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__sums dropped;
@@ -30254,8 +30255,8 @@ static void vmafgpu__fleet_finalise(vmafgpu *v) {
     }
 }
 
-/* Returns the position before which no unit needs the caller's frames any more. A run does not depend on earlier runs
- * of the same unit. */
+/* Returns the first position whose frames a unit may still need. A pair near the start of a run needs the references
+ * that were handed over for the run, but no frames of the previous run of its unit. */
 static int64_t vmafgpu__fleet_released(const vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     int64_t least = f->submitted;
@@ -30288,7 +30289,7 @@ static int vmafgpu__fleet_owns(const vmafgpu *v, const void *address) {
     return 0;
 }
 
-/* Whether the first unit is a GPU. */
+/* Whether the first unit is a GPU. If not, the first unit is the CPU, and a GPU is opened in the background. */
 static int vmafgpu__fleet_has_gpu(const vmafgpu__fleet *f) {
     return f->units[0].context->gpu != NULL;
 }
@@ -30300,7 +30301,7 @@ static vmafgpu_result vmafgpu__fleet_wait_on_stream(vmafgpu *v, void *stream, in
                          vmafgpu__fleet_has_gpu(v->fleet) ? "devices" : "open_in_background");
 }
 
-/* Checks a frame in device memory. The first GPU performs the check for all units. */
+/* Checks a frame in device memory. Only the first GPU checks the frame, on behalf of all units. */
 static vmafgpu_result vmafgpu__fleet_check_device_frame(vmafgpu *v, const char *function, const char *which,
                                                         const vmafgpu_frame *frame) {
     if (!vmafgpu__fleet_has_gpu(v->fleet))
@@ -30312,7 +30313,7 @@ static vmafgpu_result vmafgpu__fleet_check_device_frame(vmafgpu *v, const char *
                : VMAFGPU_OK;
 }
 
-/* Returns the unit for `position`, which is the next one to be submitted or lent. */
+/* Returns the unit that will process `position`, which must be the next position to be submitted or lent. */
 static vmafgpu__unit *vmafgpu__unit_of_next(vmafgpu__fleet *f, int64_t position) {
     const int is_dealt = f->newest && position < vmafgpu__deal_at(f, f->newest - 1)->end;
     return &f->units[is_dealt ? vmafgpu__deal_of(f, position)->unit : vmafgpu__next_unit(f)];
@@ -30332,8 +30333,8 @@ static int vmafgpu__fleet_is_opening(const vmafgpu *v) {
     return o && o->context && !vmafgpu__atomic_get(&o->is_over);
 }
 
-/* Describes the first GPU that works or, if all have failed, the first GPU. The backend name is that of the unit for
- * the next pair. */
+/* Describes the first GPU that has not failed or, if all GPUs have failed, the first GPU. The backend in the
+ * description is the one that will score the next pair. */
 static void vmafgpu__fleet_describe(const vmafgpu *v, vmafgpu__description *description) {
     vmafgpu__fleet *f = v->fleet;
     const vmafgpu__gpu *found = NULL;
@@ -30360,8 +30361,8 @@ static vmafgpu_result vmafgpu__fleet_lend(vmafgpu *v, int64_t position, vmafgpu_
     return vmafgpu__unit_result(v, t, t->backend->lend(t, d->place + (position - d->first), pair));
 }
 
-/* Scores a single pair on the unit of the next position. The pair uses the planes of that unit after those of the last
- * lent place. */
+/* Scores a single pair on the unit that will process the next position. If that unit has lent buffers to the caller,
+ * the pair is stored in planes that follow the lent buffers. */
 static vmafgpu_result vmafgpu__fleet_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__welcome(v, 0);
@@ -30411,8 +30412,8 @@ static void vmafgpu__fleet_close(vmafgpu *v) {
 
 /* ---- open ---- */
 
-/* Opens the i-th device of config.gpu.devices. If threads are available, opening the first device also starts the
- * threads that open the others. */
+/* Opens a GPU. `i` is its index in config.gpu.devices. If `i` is 0 and threads are available, also starts the threads
+ * that open the other GPUs. */
 static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *total) {
     vmafgpu__fleet *f = v->fleet;
     (void)i;
@@ -30448,8 +30449,8 @@ static vmafgpu_result vmafgpu__open_device(vmafgpu *v, int i, int device, int *t
     return result;
 }
 
-/* Opens all devices in config.gpu.devices or, with VMAFGPU_ALL_DEVICES, all GPUs that work. If a listed GPU fails, or
- * if no GPU works, returns VMAFGPU_ERROR_BACKEND and sets the note. */
+/* Opens all devices in config.gpu.devices or, with VMAFGPU_ALL_DEVICES, all GPUs that work. If a device in the list
+ * cannot be opened, or if no GPU works, returns VMAFGPU_ERROR_BACKEND and sets the note. */
 static vmafgpu_result vmafgpu__open_devices(vmafgpu *v) {
     vmafgpu__fleet *f = v->fleet;
     const vmafgpu_gpu_config *c = &v->config.gpu;
@@ -30489,7 +30490,7 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
     if (!t)
         return vmafgpu__fail_memory(v, "CPU context", sizeof *t);
     if (t->config.gpu.copy_threads && t->config.gpu.frame_memory == VMAFGPU_MEMORY_HOST)
-        t->config.threads = t->config.gpu.copy_threads; /* all threads, so that no pair delays the switch to the GPU */
+        t->config.threads = t->config.gpu.copy_threads; /* all threads: a slow pair would delay the switch to the GPU */
     t->backend = &vmafgpu__cpu_backend;
     const vmafgpu_result result = t->backend->open(t);
     vmafgpu__add_unit(f, t);
@@ -30497,7 +30498,8 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
 #endif
 }
 
-/* Opens a fleet. Returns VMAFGPU_AGAIN if no fleet is possible and the configuration does not require one. */
+/* Opens a fleet (see >>fleet). If no fleet is possible and the configuration does not require one, returns
+ * VMAFGPU_AGAIN. */
 static vmafgpu_result vmafgpu__fleet_open(vmafgpu *v) {
     v->fleet = (vmafgpu__fleet *)vmafgpu__take(v, sizeof *v->fleet);
     if (!v->fleet)
@@ -30563,7 +30565,7 @@ static const vmafgpu__feature *vmafgpu__find_feature(const char *name, const cha
 /* Finds the feature column that corresponds to a model input of this name. Returns the feature and sets *column. */
 static const vmafgpu__feature *vmafgpu__find_column(const char *name, int *column) {
     for (int i = 0; i < VMAFGPU__FEATURES; i++) {
-        const vmafgpu__option *options = vmafgpu__features[i].options; /* `debug` may be set by default */
+        const vmafgpu__option *options = vmafgpu__features[i].options; /* some features set `debug` by default */
         const int has_debug = options && options[vmafgpu__features[i].debug_option].standard != 0;
         for (*column = 0; vmafgpu__features[i].columns[*column].name; ++*column) {
             const vmafgpu__column *c = &vmafgpu__features[i].columns[*column];
@@ -30609,7 +30611,7 @@ static int vmafgpu__chunk_of(int64_t row, int64_t *offset) {
     return chunk;
 }
 
-enum { VMAFGPU__ROW_EXTRAS = 2 }; /* doubles after the columns of a row: the result and the bits of the tag */
+enum { VMAFGPU__ROW_EXTRAS = 2 }; /* doubles after the columns of a row: the result, and the bits of the tag */
 
 static int vmafgpu__row_size(const vmafgpu *v) {
     return v->column_count + VMAFGPU__ROW_EXTRAS;
@@ -30645,7 +30647,8 @@ static vmafgpu_result vmafgpu__reserve_row(vmafgpu *v, int64_t row) {
     return v->chunks[chunk] ? VMAFGPU_OK : vmafgpu__fail_memory(v, "score list", size);
 }
 
-/* Returns the number of rows that frames 0..frames-1 need. */
+/* Returns the number of rows for the first `frames` frames. With config.subsample above 1, only some frames have a
+ * row. */
 static int64_t vmafgpu__rows_of(const vmafgpu *v, int64_t frames) {
     return (frames + v->config.subsample - 1) / v->config.subsample;
 }
@@ -30700,7 +30703,7 @@ static int vmafgpu__is_unknown(double value) {
     return memcmp(&value, &unknown, sizeof value) == 0;
 }
 
-/* Writes those feature values of a pair that do not depend on other frames. */
+/* Computes the feature values of a pair that do not depend on other frames, and writes them to `row`. */
 static void vmafgpu__finish_pair(const vmafgpu *v, const vmafgpu__sums *sums, int64_t position, double *row) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -30708,7 +30711,7 @@ static void vmafgpu__finish_pair(const vmafgpu *v, const vmafgpu__sums *sums, in
     }
 }
 
-/* Adds a pair to the aggregates of the clip. */
+/* Adds the values of the pair that was collected last to the aggregates of the clip. */
 static void vmafgpu__gather_pair(vmafgpu *v) {
     for (int i = 0; i < v->extractor_count; i++) {
         vmafgpu__extractor *e = &v->extractors[i];
@@ -30717,27 +30720,28 @@ static void vmafgpu__gather_pair(vmafgpu *v) {
     }
 }
 
-/* Returns how many frames after a failed frame have no score because of that failure. */
+/* Returns how many of the frames that follow a failed frame have no score because they depend on the failed frame. */
 static int vmafgpu__spoils(const vmafgpu *v) {
     return v->seed_count ? v->seed_count : vmafgpu__keeps_pairs(v);
 }
 
-/* Whether a frame has no score because this frame, or a frame on which it depends, has failed. Only the last failure is
- * stored. This is enough: when the row of a frame is emitted, no frames have been collected beyond those on which the
- * motion of this frame depends. */
+/* Whether a frame has no score because it has failed itself or because it depends on a frame that has failed. Only the
+ * last failure is stored. This is enough: when the row of a frame is emitted, the frames collected so far extend no
+ * further than those on which the motion of this frame depends. */
 static int vmafgpu__is_spoilt(const vmafgpu *v, int64_t position) {
     return v->failed_result != VMAFGPU_OK && v->failed_position >= position - vmafgpu__spoils(v) &&
            (v->seed_count || v->failed_position <= position);
 }
 
-/* Appends the value of a temporal extractor for the frame at `position`, which must be the next position. */
+/* Appends the value for the frame at `position` to the state of a temporal extractor. Positions must be appended in
+ * order. */
 static void vmafgpu__take_value(const vmafgpu *v, const vmafgpu__extractor *e, const vmafgpu__sums *sums,
                                 int64_t position, vmafgpu__temporal_state *temporal_state) {
     temporal_state->value[temporal_state->count++ & 7] = e->feature->temporal->value(v, e, sums, position);
 }
 
-/* Completes the row of a single pair from its sums. `position` is 1 if there is a previous reference, otherwise 0.
- * `after` contains the sums of the next reference, or is NULL. */
+/* Completes the row of a single pair from its sums. `position` is 1 if the pair has a previous reference, otherwise 0.
+ * `after` contains the sums of the next reference; it is NULL if there is no next reference. */
 static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *after,
                                    int64_t position, double *row) {
     vmafgpu__finish_pair(v, sums, position, row);
@@ -30758,8 +30762,9 @@ static void vmafgpu__finish_single(const vmafgpu *v, const vmafgpu__sums *sums, 
     row[v->column_count] = (double)VMAFGPU_OK;
 }
 
-/* Writes the temporal features of the next position. With config.live, they are computed from a copy of the state, as
- * if this frame were the last one of the clip. The state itself advances in the same way as without config.live. */
+/* Writes the temporal features of the next position to `row`. With config.live, these features are computed from a copy
+ * of the state, as if this frame were the last one of the clip. The state itself advances as it does without
+ * config.live. */
 static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) {
     const vmafgpu__temporal *t = e->feature->temporal;
     vmafgpu__temporal_state last;
@@ -30773,8 +30778,8 @@ static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) 
         t->emit(e, &last, row);
 }
 
-/* Completes, in order, the positions whose temporal features are known. Computes the model scores of their pairs and
- * passes these scores to config.on_score. */
+/* Emits, in order, all positions whose temporal features are known: completes the row of the pair, computes its model
+ * scores and passes them to config.on_score. `ended` is 1 if no more frames will follow. */
 static void vmafgpu__advance(vmafgpu *v, int ended) {
     while (v->emitted < v->seeded + v->pushed && v->emitted < v->collected) {
         const int64_t index = v->emitted - v->seeded;
@@ -30820,7 +30825,8 @@ static void vmafgpu__advance(vmafgpu *v, int ended) {
     }
 }
 
-/* First waits for all frames before `until`. Then collects the sums of all frames that the backend has finished. */
+/* Collects the sums of frames in order. Waits for all frames before `until`; from there on, `wait_mode` applies, and
+ * the function returns at the first frame that is not available. */
 static void vmafgpu__collect(vmafgpu *v, int64_t until, vmafgpu__wait_mode wait_mode) {
     vmafgpu__sums sums;
     while (v->collected < v->seeded + v->pushed + v->tailed) {
@@ -30862,21 +30868,24 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
 /* ================================================================================================
  * >>edits                                        sums of a changed rectangle
  * ================================================================================================
- * The sums of VIF and ADM are sums over samples. The sums of a changed frame are those of the base, minus the old
- * contributions of all samples that depend on the rectangle, plus their new contributions. The functions of the
- * selected instruction set level compute both the old and the new contributions. A tile is the part of a picture around
- * the changed samples; it is scored like a small picture. The base and all candidates are the distorted pictures of one
- * job. Filters reflect samples at the edges of the tile. If such an edge is inside the picture, this causes errors, but
- * the errors are the same for the base and for each candidate: tiles are so large that no sample depends both on the
- * rectangle and on reflection inside the picture. So the differences are exact.
+ * The base is a pair that has been scored. An edit replaces the samples in a rectangle of the distorted frame of the
+ * base; the resulting frame is called a candidate. The VIF and ADM sums of a frame are sums over its samples. So the
+ * sums of a candidate are those of the base, minus the old contributions of all samples that depend on the rectangle,
+ * plus the new contributions of these samples. The functions of the selected instruction set level compute both the old
+ * and the new contributions. For this purpose, the part of a picture around the changed samples, called a tile, is
+ * scored like a small picture; the base and the candidates are the distorted pictures of one job. Filters reflect
+ * samples at the edges of the tile. If such an edge is inside the picture, reflection causes errors, but the errors are
+ * the same for the base and for each candidate: tiles are so large that no sample depends both on the rectangle and on
+ * reflection inside the picture. So the differences are exact.
  *
- * If columns or rows first..end - 1 change in the input of a scale, the samples listed below change at this scale.
- * Reflection adds no further samples.
- *   VIF   statistics: samples within the reach of the filter; next scale: ceil((first - r) / 2) ..
- *         floor((end - 1 + r) / 2), where r is the reach of the next scale
- *   ADM   coefficients: ceil((first - 2) / 2) .. floor(end / 2); masked cubes: one more on either side
- * ADM sums are rounded per row, so the row sums of the base are stored. The rest of the base is in the planes of the
- * CPU backend: luma of the pair, VIF pictures and ADM low-pass bands.
+ * If columns or rows first..end - 1 of the input of a scale change, the columns or rows listed below change too.
+ * Reflection at the edges of the picture adds no others.
+ *   VIF statistics       first - q .. end - 1 + q, where q is the reach of the filter of this scale
+ *   VIF next scale       ceil((first - r) / 2) .. floor((end - 1 + r) / 2), where r is the reach of the next scale
+ *   ADM coefficients     ceil((first - 2) / 2) .. floor(end / 2)
+ *   ADM masked cubes     the coefficients that change, and one more on either side
+ * ADM sums are rounded per row, so the row sums of the base are stored. All other data of the base are in the planes of
+ * the CPU backend: luma of the pair, VIF pictures and ADM low-pass bands.
  */
 #ifdef VMAFGPU_NO_EDITS
 static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
@@ -30892,7 +30901,7 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 #else
 enum {
     VMAFGPU__EDITS_TOGETHER = 8, /* maximum number of candidates per job, all with the same rectangle */
-    VMAFGPU__EDIT_SMALL = 64     /* tiles span a whole side of the frame if it has at most this many pixels */
+    VMAFGPU__EDIT_SMALL = 64     /* if a side of the frame has at most this many pixels, tiles span it */
 };
 
 /* A part of a picture, or a whole picture. */
@@ -30902,45 +30911,45 @@ typedef struct vmafgpu__tile {
     vmafgpu__rect at;    /* position in the picture */
 } vmafgpu__tile;
 
-/* The samples of a candidate: luma, and the input [0] and output [1] of a scale. */
+/* The samples of a candidate: luma, and, for VIF and ADM, the input [0] and the output [1] of the current scale. */
 typedef struct vmafgpu__candidate {
     vmafgpu__tile luma, vif[2], band[2];
 } vmafgpu__candidate;
 
-/* The memory that a thread uses. */
+/* The working memory of one thread. */
 typedef struct vmafgpu__editor {
     vmafgpu__candidate candidate[VMAFGPU__EDITS_TOGETHER];
-    vmafgpu__sums sums[VMAFGPU__EDITS_TOGETHER]; /* sums of the whole frame with each candidate */
-    vmafgpu__adm_sums *rows;                     /* [row of a tile][1 + candidates]; not rounded */
+    vmafgpu__sums sums[VMAFGPU__EDITS_TOGETHER]; /* sums of the whole frame for each candidate */
+    vmafgpu__adm_sums *rows;                     /* [row of the tile][0: base, 1 + i: candidate i]; not rounded */
     void *vif_scratch, *adm_scratch;
     void *map_scratch;            /* for maps: used by the plain C code of ADM */
     vmafgpu__vif_tap_lines lines; /* for maps: used by the plain C code of VIF */
-    vmafgpu_edit_sums *ideal;     /* sums of a row of blocks: reference against itself; zero between uses */
-    vmafgpu_block *blocks;        /* a row of blocks; used if only shares are computed */
+    vmafgpu_edit_sums *ideal;     /* sums of a row of blocks, reference compared with itself; zero between uses */
+    vmafgpu_block *blocks;        /* a row of blocks; used if only `shares` is written */
     double *row, *model_scratch;
 } vmafgpu__editor;
 
 struct vmafgpu__edits {
     vmafgpu__sums base;
     vmafgpu__adm_sums *rows[VMAFGPU__SCALES]; /* row sums of the base; only the denominators are rounded */
-    double *row;                              /* columns of the base */
-    vmafgpu__smooth smooth;                   /* parameters of predictions */
-    int known[VMAFGPU__SMOOTH_EXTRACTORS];    /* columns of inputs that do not depend on the sums; else -1 */
+    double *row;                              /* a row, as in >>scores, with the values of the base */
+    vmafgpu__smooth smooth;                   /* parameters of the smooth prediction, see >>edits arithmetic */
+    int known[VMAFGPU__SMOOTH_EXTRACTORS];    /* column of each model input; -1 if the input depends on the sums */
     const vmafgpu__extractor *vif, *adm;      /* extractors whose sums are reported, or NULL */
     vmafgpu__editor *editors;                 /* [config.threads] */
     /* The edits being tried. */
     const vmafgpu_edit *edits;
     vmafgpu_edit_score *scores;
     double *values;
-    int count, next; /* next: atomic; the first edit that no thread has claimed */
+    int count, next; /* next: atomic; index of the first edit that no thread has claimed */
     uint32_t (*or_words)(const uint8_t *words, int w);
-    /* The map being computed. For a map, `count` is the number of rows of blocks, and `next` the first unclaimed
-     * row. */
+    /* The map being computed. For a map, `count` is the number of rows of blocks, and `next` is the index of the first
+     * row that no thread has claimed. */
     vmafgpu_block *blocks;
-    float *shares;                  /* output instead of `blocks`, or NULL */
-    double slopes[VMAFGPU__SLOPES]; /* slopes of the prediction at the base */
+    float *shares;                  /* if not NULL, only the losses of the blocks are written, to this array */
+    double slopes[VMAFGPU__SLOPES]; /* derivatives of the smooth prediction */
     int size, across;
-    uint16_t *log_table; /* used by the plain C code */
+    uint16_t *log_table; /* used by the plain C code of VIF */
 };
 
 /* ---- ranges and tiles ---- */
@@ -31010,8 +31019,8 @@ static vmafgpu__tile vmafgpu__edit_band(const vmafgpu__cpu *cpu, int scale, int 
 
 /* ---- VIF ---- */
 
-/* Returns the range of samples on which the statistics of a changed range depend. The range starts at an even
- * sample. */
+/* Returns the range of samples that are needed to recompute the VIF statistics if the samples in `changed` have
+ * changed. The range starts at an even sample. */
 static vmafgpu__range vmafgpu__edit_vif_range(vmafgpu__range changed, int scale, int size) {
     const int margin = 2 * vmafgpu__vif_reach(scale) + 2;
     vmafgpu__range r = vmafgpu__range_within(changed.first - margin, changed.end + margin, size);
@@ -31019,7 +31028,7 @@ static vmafgpu__range vmafgpu__edit_vif_range(vmafgpu__range changed, int scale,
     return r;
 }
 
-/* Computes a scale of VIF for the tile `at` of the base and of all candidates. Adds the differences between the
+/* Computes one VIF scale in the tile `at`, both for the base and for all candidates. Adds the differences between the
  * candidates and the base to `sums`. */
 static void vmafgpu__edit_vif_scale(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at, int count,
                                     vmafgpu__sums *sums) {
@@ -31097,14 +31106,16 @@ static void vmafgpu__edit_vif(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
 
 /* ---- ADM ---- */
 
-/* Returns the range of input samples of a scale that corresponds to the coefficients `bands`. */
+/* Returns the range of input samples at the positions of the coefficients in `bands`. Each coefficient corresponds to
+ * two input samples. */
 static vmafgpu__range vmafgpu__edit_band_input(vmafgpu__range bands, int size) {
     return vmafgpu__range_within(2 * bands.first, 2 * bands.end, size);
 }
 
-/* Returns the tile for a region of masked cubes: the region plus two coefficients on either side. The outer one of the
- * two gets a wrong value, which is not used. If the border of the band is narrower than two coefficients, the tile is
- * the whole band. */
+/* Returns the tile that is needed to compute the masked cubes in a region: the region plus two coefficients on either
+ * side. The outermost coefficients of the tile are wrong, because the wavelet reflects samples at the edge of the tile,
+ * but these coefficients are not used. If the border of the band is narrower than two coefficients, the tile is the
+ * whole band. */
 static vmafgpu__range vmafgpu__edit_region_tile(vmafgpu__range region, int border, int size) {
     vmafgpu__range r = vmafgpu__range_within(0, size, size);
     if (border < 2)
@@ -31114,8 +31125,8 @@ static vmafgpu__range vmafgpu__edit_region_tile(vmafgpu__range region, int borde
     return r;
 }
 
-/* Computes a tile of bands: the row sums if has_region is set, and the low-pass bands of the candidates if makes_low is
- * set. */
+/* Computes the ADM bands of one scale in the tile `at`, both for the base and for all candidates. If has_region is set,
+ * writes the row sums of the tile to e->rows. If makes_low is set, writes the low-pass bands of the candidates. */
 static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int scale, const vmafgpu__rect *at,
                                    const vmafgpu__adm_geometry *whole, int has_region, int makes_low, int count) {
     const vmafgpu__cpu *cpu = v->cpu;
@@ -31132,7 +31143,8 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     task.geometry = *whole;
     task.geometry.w = vmafgpu__range_size(at->of[0]);
     task.geometry.h = vmafgpu__range_size(at->of[1]);
-    /* Without a region, the borders exclude all coefficients. With a region, the borders are the margin of the tile. */
+    /* If there is no region, make the borders so wide that no coefficient is counted. Otherwise, the borders exclude
+     * the margin of the tile or, if the tile is the whole band, the border of the band. */
     task.geometry.left = !has_region ? task.geometry.w : whole->left < 2 ? whole->left : 2;
     task.geometry.top = !has_region ? task.geometry.h + 1 : whole->top < 2 ? whole->top : 2;
     task.geometry.mask_row_shift = 0;
@@ -31158,8 +31170,10 @@ static void vmafgpu__edit_adm_tile(const vmafgpu *v, vmafgpu__editor *e, int sca
     cpu->functions->adm->rows(&task, 0, task.geometry.h, e->rows);
 }
 
-/* Adds the change of a row sum, which is rounded before and after the change, to a sum of the frame. If `commits` is
- * set, also changes the row sum of the base. */
+/* Updates a sum of the frame for a change in one ADM row. Row sums are rounded before they are added to the sum of the
+ * frame, so the rounded row sum of the base is subtracted, and that of the candidate is added. `was` and `is` are what
+ * the tile contributes to the row sum in the base and in the candidate. If `commits` is set, also updates the row sum
+ * of the base. */
 static void vmafgpu__edit_add_row(int64_t *base, int64_t was, int64_t is, int shift, int commits, int64_t *sum) {
     const int64_t now = (int64_t)((uint64_t)*base + (uint64_t)is - (uint64_t)was);
     *sum += vmafgpu__adm_round_row(now, shift) - vmafgpu__adm_round_row(*base, shift);
@@ -31199,8 +31213,8 @@ static void vmafgpu__edit_adm(const vmafgpu *v, vmafgpu__editor *e, vmafgpu__rec
             tile.of[i] = vmafgpu__edit_region_tile(region.of[i], border[i], size[i]);
         }
         const int has_region = !vmafgpu__rect_is_empty(&region), wants_low = s + 1 < VMAFGPU__SCALES;
-        /* One tile is enough unless the next scale needs bands outside this tile, which happens near the edges of the
-         * frame. */
+        /* The low-pass bands can be computed with this tile unless the next scale needs coefficients outside the tile,
+         * which happens near the edges of the frame. */
         const int at_once =
             has_region && vmafgpu__range_holds(tile.of[0], low.of[0]) && vmafgpu__range_holds(tile.of[1], low.of[1]);
         for (int i = 0; i < 2; i++) {
@@ -31245,9 +31259,9 @@ static vmafgpu_edit_sums vmafgpu__edit_sums_of(const vmafgpu__edits *x, const vm
     return out;
 }
 
-enum { VMAFGPU__EDIT_SCALARS = 7 }; /* number of columns of an ADM extractor that models can use */
+enum { VMAFGPU__EDIT_SCALARS = 7 }; /* number of ADM columns that models can use */
 
-/* Sets the ADM parameters of predictions, except those that depend on the base. */
+/* Sets the ADM parameters of the smooth prediction, except those that depend on the base. */
 static void vmafgpu__smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__smooth_adm *out) {
     static const int masked[VMAFGPU__SCALES] = { 0, 45, 39, 36 }, plain[VMAFGPU__SCALES] = { 18, 32, 27, 23 };
     out->weight = e->option[VMAFGPU__ADM_DLM_WEIGHT];
@@ -31266,7 +31280,8 @@ static void vmafgpu__smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e
     }
 }
 
-/* Converts the changes in the sums to the format of the records that the GPU writes. */
+/* Computes the differences between `sums` and `base`. Writes them in the format of the records that the GPU
+ * produces. */
 static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, const vmafgpu__sums *base,
                                    int64_t *words) {
     const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
@@ -31286,7 +31301,7 @@ static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, 
 }
 
 #ifndef VMAFGPU_NO_MOTION
-/* If the column is a motion feature, sets the parameters of this input, as used with config.live. */
+/* If the column is a motion feature, writes to `out` how the column is computed with config.live. */
 static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor *e, int column,
                                       vmafgpu__smooth_motion *out) {
     if (!vmafgpu__is_motion(e, column))
@@ -31302,7 +31317,8 @@ static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor
 }
 #endif
 
-/* Determines the source of input i of the first model. `adm` lists the ADM extractors found so far. */
+/* Determines from which values the smooth prediction computes input i of the first model. `adm` lists the ADM
+ * extractors found so far. */
 static void vmafgpu__smooth_input_of(vmafgpu *v, int i, const vmafgpu__extractor **adm) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__smooth *out = &x->smooth;
@@ -31341,7 +31357,7 @@ static void vmafgpu__smooth_input_of(vmafgpu *v, int i, const vmafgpu__extractor
     }
 }
 
-/* Sets all prediction parameters that do not depend on the base. */
+/* Sets all parameters of the smooth prediction that do not depend on the base. */
 static void vmafgpu__smooth_plan(vmafgpu *v) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     const vmafgpu__extractor *adm[VMAFGPU__SMOOTH_EXTRACTORS];
@@ -31365,8 +31381,8 @@ static void vmafgpu__smooth_plan(vmafgpu *v) {
     }
 }
 
-/* Predicts the score of the first model (before transform and clip) for sums that have changed by `words`. If `words`
- * is NULL, predicts the score of the base. Stores the normalised inputs in x. */
+/* Returns the smooth prediction of the first model, before transform and clip. The sums are those of the base, changed
+ * by `words` if `words` is not NULL. Stores the normalised inputs of the model in x. */
 static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, double *x) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     double score = (double)NAN;
@@ -31377,7 +31393,7 @@ static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, doubl
     return score == score ? score : (double)NAN;
 }
 
-/* Sets the prediction parameters that depend on the base. */
+/* Sets the parameters of the smooth prediction that depend on the base. */
 static void vmafgpu__edit_finalise_smooth(const vmafgpu *v, double *scratch) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__smooth_finalise(&x->smooth, &x->base, -1);
@@ -31386,7 +31402,7 @@ static void vmafgpu__edit_finalise_smooth(const vmafgpu *v, double *scratch) {
     x->smooth.prediction = vmafgpu__edit_smooth(v, NULL, scratch);
 }
 
-/* Computes the columns that the base would have with these sums. */
+/* Computes all columns of a frame that has these sums. The temporal columns are copied from the base. */
 static void vmafgpu__edit_columns(const vmafgpu *v, const vmafgpu__sums *sums, double *row, double *scratch) {
     memcpy(row, v->edits->row, (size_t)(v->column_count + 1) * sizeof *row);
     for (int i = 0; i < v->extractor_count; i++) {
@@ -31426,12 +31442,12 @@ VMAFGPU__NOINLINE static void vmafgpu__edit_report(const vmafgpu *v, const vmafg
 
 /* ---- the gradient, and maps of blocks ---- */
 
-/* Computes the derivative of the prediction with respect to each sum. Returns the prediction. */
+/* Computes the derivative of the smooth prediction with respect to each sum, at the base. Returns the prediction. */
 static double vmafgpu__edits_slopes(const vmafgpu *v, double *out) {
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
     const vmafgpu__smooth *s = &v->edits->smooth;
     double *x = v->edits->editors[0].model_scratch, slopes[VMAFGPU__SMOOTH_EXTRACTORS] = { 0 };
-    const double prediction = vmafgpu__edit_smooth(v, NULL, x); /* x is set to the normalised inputs */
+    const double prediction = vmafgpu__edit_smooth(v, NULL, x); /* also sets x to the normalised inputs */
     for (int k = 0; k < s->vectors; k++) {
         const double *vector = svm->sv_table + (size_t)svm->sv_rows[k] * (size_t)s->inputs;
         const double weight = vmafgpu__smooth_kernel(x, 1, s->inputs, vector, s->gamma);
@@ -31458,15 +31474,15 @@ static void vmafgpu__edits_gradient(const vmafgpu *v, vmafgpu_gradient *g) {
     }
 }
 
-/* Computes, for each scale, the factor that converts ADM sums of blocks, which are not rounded, to the unit of frame
- * sums. */
+/* The ADM sums of blocks are not rounded, so their unit is smaller than that of frame sums. Computes, for each scale,
+ * the factor that converts the sums of blocks to the unit of frame sums. */
 static void vmafgpu__map_units(const vmafgpu *v, double *unit) {
     for (int s = 0; s < VMAFGPU__SCALES; s++)
         unit[s] = ldexp(1.0, -vmafgpu__adm_geometry_of(v->config.width, v->config.height, s).mask_row_shift);
 }
 
-/* Adds the VIF sums of a row of blocks: the sums of the base to `blocks`, and the sums of the reference compared with
- * itself to `ideal`. */
+/* Computes the VIF sums of a row of blocks. Adds the sums of the base to `blocks`, and the sums that result from
+ * comparing the reference with itself to `ideal`. */
 static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row,
                                   vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
     const vmafgpu__edits *x = v->edits;
@@ -31511,8 +31527,8 @@ static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, in
     }
 }
 
-/* Adds the ADM sums of a row of blocks, without rounding. These are the sums of the base, which are added to `blocks`,
- * or, if is_ideal is set, the sums of the reference compared with itself, which are added to `ideal`. */
+/* Computes the ADM sums of a row of blocks, without rounding. If is_ideal is 0, adds the sums of the base to `blocks`.
+ * If is_ideal is 1, compares the reference with itself and adds the resulting sums to `ideal`. */
 static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row, int is_ideal,
                                   vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
     const vmafgpu__edits *x = v->edits;
@@ -31566,7 +31582,8 @@ static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, in
     }
 }
 
-/* Processes rows of blocks until none are left. Each row is computed by one thread. */
+/* Runs on each thread: claims rows of blocks, one at a time, and computes their sums and losses, until no rows are
+ * left. */
 static void vmafgpu__edit_map_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__edits *x = v->edits;
@@ -31594,7 +31611,8 @@ static void vmafgpu__edit_map_task(void *arg, int index) {
     }
 }
 
-/* Computes a map. Writes the whole map to `blocks` or, if `shares` is not NULL, only the shares to `shares`. */
+/* Computes a map. If `shares` is NULL, writes the sums and losses of all blocks to `blocks`. Otherwise, writes only the
+ * losses, to `shares`. */
 static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks, float *shares) {
     vmafgpu__edits *x = v->edits;
     (void)vmafgpu__edits_slopes(v, x->slopes);
@@ -31666,14 +31684,14 @@ static vmafgpu_result vmafgpu__edit_illegal(vmafgpu *v, const char *function, in
                          function, index, v->config.bit_depth);
 }
 
-/* Returns the range of luma that is copied for a candidate. */
+/* Returns the range of luma columns or rows that are copied from the base to a candidate. */
 static vmafgpu__range vmafgpu__edit_luma_range(vmafgpu__range changed, int size) {
     return size <= VMAFGPU__EDIT_SMALL ? vmafgpu__range_within(0, size, size)
                                        : vmafgpu__edit_vif_range(changed, 0, size);
 }
 
-/* Computes the sums of the base with each of several edits, which all change the same rectangle. If `commits` is set,
- * there must be only one edit, which becomes part of the base. */
+/* Computes the sums of one candidate for each edit, and writes them to e->sums. All edits must change the same
+ * rectangle. If `commits` is set, there must be only one edit, which becomes part of the base. */
 static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgpu_edit *edits, int count, int commits) {
     const vmafgpu_config *c = &v->config;
     const int element = 1 + v->cpu->wide;
@@ -31702,7 +31720,8 @@ static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgp
         vmafgpu__copy_rect(&plane, &e->candidate[0].luma, &changed, element);
 }
 
-/* Returns how many edits, starting at `first`, change the same rectangle and can be processed together. */
+/* Returns how many edits, starting at `first`, can be processed in one job, because they are valid and change the same
+ * rectangle. If the first edit has been refused, returns 1. */
 static int vmafgpu__edits_alike(const vmafgpu__edits *x, int first) {
     const vmafgpu_edit *a = &x->edits[first];
     int count = 1;
@@ -31765,11 +31784,12 @@ static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int eleme
     return t;
 }
 
-/* Lays out the memory for edits. While only the size is being computed, pointers are written to the editor `unused`. */
+/* Lays out the memory for edits. If c->base is NULL, only computes the size; pointers to the memory of threads are then
+ * written to `unused`. */
 static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__edits *x, vmafgpu__editor *unused) {
     const int most = v->config.max_edit_size, together = 1 + VMAFGPU__EDITS_TOGETHER;
-    /* Luma includes the margins of VIF. Lower scales have half the size of luma, plus their own margins and those of
-     * ADM. */
+    /* `luma` and `half` are side lengths of tiles. The luma tile includes the margins of VIF. The tiles of lower scales
+     * are half as large as the edit, plus the margins of VIF and ADM. */
     const int luma = most + 40 > VMAFGPU__EDIT_SMALL ? most + 40 : VMAFGPU__EDIT_SMALL, half = most / 2 + 64;
     (void)vmafgpu__carve(c, sizeof *x);
     for (int s = 0; s < VMAFGPU__SCALES; s++)
@@ -31813,8 +31833,8 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
         v->edits_on_gpu->carve(v, c);
 }
 
-/* Returns an extractor of the feature: the one that the first model uses or, if it uses none, the first one. Returns
- * NULL if the feature has no extractors. */
+/* Returns the extractor of the feature that the first model uses or, if this model does not use the feature, the first
+ * extractor of the feature. Returns NULL if the feature has no extractors. */
 static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, const vmafgpu__cpu_feature *feature) {
     const vmafgpu__extractor *first = NULL;
     for (int i = 0; i < v->extractor_count; i++) {
@@ -31830,8 +31850,8 @@ static const vmafgpu__extractor *vmafgpu__edits_extractor(const vmafgpu *v, cons
     return first;
 }
 
-/* These structs receive the pointers while only the size of the memory is being computed. They are too large for the
- * stack. */
+/* While only the size of the memory is being computed, pointers are written to these structs, which are too large for
+ * the stack. */
 typedef struct vmafgpu__edits_counted {
     vmafgpu__edits edits;
     vmafgpu__editor editor;
@@ -31861,7 +31881,8 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 
 /* ---- the base ---- */
 
-/* Computes the map of the pair that was scored last. The sums and the row of this pair become those of the base. */
+/* Computes the map of the pair that was scored last. The pair becomes the base: its sums and its row are copied to
+ * v->edits. */
 static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__add_workers(v, v->cpu, &x->base);
@@ -31876,7 +31897,7 @@ static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {
     return v->edits_on_gpu ? v->edits_on_gpu->finalise(v) : VMAFGPU_OK;
 }
 
-/* Computes the motion from the pair to the frame after it. */
+/* Computes the motion sums between the reference of the pair and the reference that follows it. */
 static vmafgpu_result vmafgpu__edits_following(vmafgpu *v, vmafgpu__job *job, vmafgpu__sums *after) {
     vmafgpu_result result;
     snprintf(v->subject, sizeof v->subject, "vmafgpu_edit_begin, following");
@@ -31929,10 +31950,11 @@ static vmafgpu_result vmafgpu__edits_begin(vmafgpu *v, const vmafgpu_frame *prev
     return result;
 }
 
-/* Resets the result of edit i. Called before the edit is scored, or if the edit is not scored at all. */
+/* Resets the result of edit i and sets its result code. Called before the edit is scored, and again if scoring
+ * fails. */
 static void vmafgpu__edit_blank(const vmafgpu *v, int i, vmafgpu_result result, vmafgpu_edit_score *scores,
                                 double *values) {
-    if (result != VMAFGPU_OK) /* otherwise the sums will be overwritten */
+    if (result != VMAFGPU_OK) /* if the edit is scored, its sums will be overwritten */
         memset(&scores[i].sums, 0, sizeof scores[i].sums);
     scores[i].score = scores[i].change = (double)NAN;
     scores[i].result = result;
@@ -31959,7 +31981,7 @@ static vmafgpu_result vmafgpu__edits_try(vmafgpu *v, const vmafgpu_edit *edits, 
     x->next = 0;
     const vmafgpu_result result =
         v->edits_on_gpu ? v->edits_on_gpu->try_all(v) : vmafgpu__run(v, vmafgpu__edit_task, v);
-    /* On failure, the partial results are undefined: blank all of them. */
+    /* If the edits could not be scored, the results are undefined, so reset all of them. */
     for (int i = 0; i < count && result != VMAFGPU_OK; i++)
         vmafgpu__edit_blank(v, i, scores[i].result == VMAFGPU_OK ? result : scores[i].result, scores, values);
     if (result != VMAFGPU_OK)
@@ -32002,20 +32024,22 @@ static vmafgpu_result vmafgpu__edits_commit(vmafgpu *v, const vmafgpu_edit *edit
 /* ================================================================================================
  * >>gpu edits                                    edits and maps on a GPU
  * ================================================================================================
- * The base remains in the slot that scored it: the frames are in our planes; the VIF pictures and ADM low-pass bands
- * are in scratch memory. The device also stores the ADM row sums and the contribution of each sample to the VIF sums.
- * Edits are processed in batches. There are two lanes with one batch each; while one batch runs, the host fills or
- * reads the other lane. Committed edits are written to the plane of the base. Then the base is scored again, so the
- * state is the same as that of a new base.
+ * The base remains in the slot that scored it: its frames are in the planes of the slot, and its VIF pictures and ADM
+ * low-pass bands are in the scratch memory of the slot. The device also stores the ADM row sums, the contribution of
+ * each sample to the VIF sums, and that of each coefficient to the ADM sums. Edits are processed in batches. For each
+ * edit, the kernels write a record, which contains the changes of the sums. Here, a lane is the memory and the stream
+ * for one batch. There are two lanes: while the GPU processes the batch of one lane, the host fills or reads the other
+ * lane. Committed edits are written to the distorted plane of the base. Then the base is scored again, so the state is
+ * the same as that of a new base.
  */
 
-/* Each lane has a stream for its batch of edits. The pinned memory of a lane contains edits, samples and records. */
+/* The pinned memory of a lane contains edits, samples and records. */
 enum { VMAFGPU__EDIT_LANES = 2, VMAFGPU__EDITS_AT_ONCE = 8192 };
 typedef enum vmafgpu__edit_function {
     VMAFGPU__EDIT_IMPORT,
     VMAFGPU__EDIT_PATCH,
     VMAFGPU__EDIT_CHANGE,
-    VMAFGPU__EDIT_VIF, /* one kernel for each input, see vmafgpu__vif_input() */
+    VMAFGPU__EDIT_VIF, /* one kernel for each kind of input, see vmafgpu__vif_input() */
     VMAFGPU__EDIT_ADM = (int)VMAFGPU__EDIT_VIF + (int)VMAFGPU__VIF_INPUTS,
     VMAFGPU__BASE_VIF = (int)VMAFGPU__EDIT_ADM + (int)VMAFGPU__ADM_INPUTS,
     VMAFGPU__BASE_ADM = (int)VMAFGPU__BASE_VIF + (int)VMAFGPU__VIF_INPUTS,
@@ -32043,26 +32067,26 @@ static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
 typedef struct vmafgpu__edit_lane {
     uint64_t device[4]; /* addresses of edits, samples, records and scratch memory */
     unsigned char *pinned[3];
-    int count;  /* number of edits in flight */
-    int *which; /* indices of the caller's edits [VMAFGPU__EDITS_AT_ONCE] */
+    int count;  /* number of edits in the batch */
+    int *which; /* their indices in the caller's array [VMAFGPU__EDITS_AT_ONCE] */
 } vmafgpu__edit_lane;
 
 struct vmafgpu__gpu_edits {
     void *functions[VMAFGPU__EDIT_FUNCTIONS];
     size_t sample_space, scratch_space; /* per lane */
     int words;
-    uint64_t rows;                   /* row sums of ADM */
-    uint64_t terms[VMAFGPU__SCALES]; /* VIF terms: those of each variant, then those common to all variants */
-    uint64_t cubes[VMAFGPU__SCALES]; /* ADM cubes of each variant */
+    uint64_t rows;                   /* ADM row sums of the base */
+    uint64_t terms[VMAFGPU__SCALES]; /* VIF contributions of samples: for each variant, then common to all */
+    uint64_t cubes[VMAFGPU__SCALES]; /* masked cubes of each ADM variant */
     uint64_t smooth, coefs, table, vectors;
     int slot;                              /* the slot of the base, or of the pair being mapped */
     uint64_t slopes, sums, blocks, shares; /* memory for maps, enough for map_space blocks */
     int map_space;
-    void *mapped; /* event: the latest map of a pair is done; NULL without config.map_block_size */
-    void *scored; /* event: the input of a map is complete; NULL without config.map_block_size */
+    void *mapped; /* event after the latest map of a pair; NULL without config.map_block_size */
+    void *scored; /* event after the input of a map is complete; NULL without config.map_block_size */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
-    const vmafgpu__edit_lane *reading; /* the lane being read */
-    int shown[VMAFGPU__SLOPES];        /* indices of the record words that are reported, or -1 */
+    const vmafgpu__edit_lane *reading; /* the lane whose results are being read */
+    int shown[VMAFGPU__SLOPES];        /* index in a record of each sum that is reported, or -1 */
 };
 
 /* Lists the kernels that edits and maps need. */
@@ -32074,7 +32098,8 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
     for (int i = v->config.map_block_size ? (int)VMAFGPU__MAP_FINALISE : (int)VMAFGPU__MAP_SHARES;
          vmafgpu__has_edits(&v->config) && i < VMAFGPU__EDIT_FUNCTIONS; i++)
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
-    /* There are kernels for the changes that edits cause, for the state of the base, and for the sums of blocks. */
+    /* For each kind of input, there are three kernels: for the changes that edits cause, for the state of the base, and
+     * for the sums of blocks. */
     static const int of_vif[] = { VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF },
                      of_adm[] = { VMAFGPU__EDIT_ADM, VMAFGPU__BASE_ADM, VMAFGPU__MAP_ADM };
     for (int use = v->config.max_edit_size ? 0 : 2; vmafgpu__has_edits(&v->config) && use < 3; use++)
@@ -32088,7 +32113,8 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
         }
 }
 
-/* Lays out the pictures of an edit of the given size. Returns the number of bytes of scratch memory that they need. */
+/* Lays out the VIF pictures and ADM bands of an edit of the given size in scratch memory. Returns their total size in
+ * bytes. */
 static uint64_t vmafgpu__edit_scratch_of(int width, int height, vmafgpu__edit_batch *out) {
     uint64_t size = 0;
     int vif[2], band[2];
@@ -32117,14 +32143,15 @@ static size_t vmafgpu__svm_table_size(const vmafgpu_svm *svm) {
     return svm ? (size_t)rows * (size_t)svm->feature_count : 0;
 }
 
-/* Returns the number of bytes for EDITS_AT_ONCE items of `one` bytes each, but at most `most` bytes. The result is
- * always large enough for one item. */
+/* Returns the size of a memory area for EDITS_AT_ONCE items of `one` bytes each. The size is limited to `most` bytes,
+ * but is always sufficient for one item. */
 static size_t vmafgpu__edit_space(uint64_t one, uint64_t most) {
     const uint64_t all = one * VMAFGPU__EDITS_AT_ONCE;
     return (size_t)(all < most ? all : one > most ? one : most);
 }
 
-/* Returns the number of bytes of the records and changes of a batch. */
+/* Returns the size in bytes of the results of a batch: the records, followed by the changes of the smooth
+ * predictions. */
 static size_t vmafgpu__edit_records_size(int words, int count) {
     return sizeof(int64_t) * ((size_t)vmafgpu__edit_changes_at(words, count) + (size_t)count);
 }
@@ -32201,8 +32228,8 @@ static int vmafgpu__gpu_edits_destroy(vmafgpu *v) {
 
 /* ---- launches ---- */
 
-/* Chooses tiles that cover a given number of columns and rows. Sets the number of threads, the size of the shared
- * memory and the grid, except for its depth. */
+/* Chooses the size of the tiles that cover the given numbers of columns and rows. Sets the number of threads, the size
+ * of the shared memory, and the width and height (not the depth) of the grid. */
 static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_launch *launch, int of_base, int scale,
                                    int columns, int rows, int lanes) {
     const int reach = vmafgpu__vif_reach(scale), widest = of_base ? VMAFGPU__BASE_VIF_WIDTH : VMAFGPU__EDIT_VIF_WIDTH;
@@ -32220,14 +32247,15 @@ static void vmafgpu__edit_vif_tile(vmafgpu__shape *shape, vmafgpu__edit_vif_laun
     shape->grid[1] = (uint32_t)vmafgpu__divide_up(rows, height);
     const int images = of_base ? 0 : height / 2 * stride;
     shape->shared = (uint32_t)(4 * (planes * height * stride + images + (samples > variances ? samples : variances)));
-    /* Use about as many threads as the vertical filters have work items, each of which is a column of eight samples. */
+    /* A work item of the vertical filters is a column of eight samples. Use about as many threads as there are work
+     * items. */
     for (shape->threads = VMAFGPU__EDIT_VIF_THREADS;
          !of_base && (int)shape->threads > lanes && (int)shape->threads * 6 > width * height;)
         shape->threads /= 2;
 }
 
-/* Chooses the number of lanes per strip for edits with `rows` rows, including margins. Minimises the total number of
- * lanes first, then the number of strips. */
+/* Chooses how many lanes (threads of a warp) process each strip, for edits with `rows` rows, including margins. First
+ * minimises the total number of lanes, then the number of strips. */
 static void vmafgpu__edit_adm_lanes(vmafgpu__shape *shape, vmafgpu__edit_adm_launch *launch, int input, int rows,
                                     int lanes) {
     static const int width[VMAFGPU__ADM_INPUTS] = { VMAFGPU__EDIT_ADM_WIDTH_0_8, VMAFGPU__EDIT_ADM_WIDTH_0_16,
@@ -32258,7 +32286,7 @@ static void *vmafgpu__edit_stream(const vmafgpu__gpu *g, const vmafgpu__edit_lan
     return g->slots[0].streams[lane - g->edits->lanes];
 }
 
-/* Returns the arguments for a batch of edits that have at most this size. */
+/* Returns the kernel arguments for the batch of a lane. The edits must not be larger than width x height samples. */
 static vmafgpu__edit_batch vmafgpu__edit_batch_of(const vmafgpu *v, const vmafgpu__edit_lane *lane, int width,
                                                   int height) {
     vmafgpu__edit_batch out;
@@ -32308,7 +32336,8 @@ static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* Launches a scale of VIF. Its tiles cover the given columns and rows. `functions` is EDIT_VIF, BASE_VIF or MAP_VIF. */
+/* Launches the kernel for one VIF scale. Its tiles cover the given numbers of columns and rows. `functions` selects the
+ * kernels: EDIT_VIF, BASE_VIF or MAP_VIF. */
 static void vmafgpu__edit_vif_start(vmafgpu *v, int functions, int scale, int columns, int rows, vmafgpu__shape shape,
                                     vmafgpu__edit_vif_launch *launch, void *stream) {
     const int input = vmafgpu__vif_input(scale, v->config.bit_depth), of_base = functions != VMAFGPU__EDIT_VIF;
@@ -32339,8 +32368,8 @@ static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* The next two functions launch a scale of VIF or ADM for the base. The kernels add their results to the block sums in
- * `map` or, if `map` is NULL, store the contribution of each sample. */
+/* The next two functions launch the kernel for one scale of VIF or ADM of the base. If `map` is not NULL, the kernel
+ * adds its results to the block sums of `map`. Otherwise, it stores the contribution of each sample or coefficient. */
 static void vmafgpu__base_vif(vmafgpu *v, int variant, int scale, const vmafgpu__map_blocks *map, void *stream) {
     vmafgpu__edit_vif_launch launch;
     const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, variant, scale, &launch);
@@ -32358,7 +32387,7 @@ static void vmafgpu__base_adm(vmafgpu *v, int variant, int scale, const vmafgpu_
     const vmafgpu__adm_geometry *geometry = &launch.adm.geometry;
     const int input = vmafgpu__adm_input(scale, v->config.bit_depth),
               functions = map ? VMAFGPU__MAP_ADM : VMAFGPU__BASE_ADM;
-    const int tile = vmafgpu__adm_tile_width(input, 64); /* narrow tiles, to get more of them */
+    const int tile = vmafgpu__adm_tile_width(input, 64); /* narrow, so that there are more tiles */
     if (map)
         launch.map = *map;
     launch.count = vmafgpu__divide_up(geometry->w - geometry->left - (geometry->left & ~1), tile);
@@ -32368,7 +32397,7 @@ static void vmafgpu__base_adm(vmafgpu *v, int variant, int scale, const vmafgpu_
     vmafgpu__gpu_launch(v, g->edits->functions[functions + input], &shape, stream, &launch);
 }
 
-/* Copies the prediction parameters to the device. */
+/* Copies the parameters of the smooth prediction to the device. */
 static void vmafgpu__bring_smooth(vmafgpu *v, void *stream) {
     const vmafgpu__gpu_edits *x = v->gpu->edits;
     const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
@@ -32383,7 +32412,8 @@ static void vmafgpu__bring_smooth(vmafgpu *v, void *stream) {
                             (x->table, svm->sv_table, sizeof *svm->sv_table * vmafgpu__svm_table_size(svm), stream));
 }
 
-/* Computes the state of the base that edits need. */
+/* Prepares the base for edits: computes the contribution of each sample and coefficient to the sums, and copies the
+ * parameters of the smooth prediction to the device. */
 static vmafgpu_result vmafgpu__edits_finalise_gpu(vmafgpu *v) {
     void *stream = vmafgpu__edit_stream(v->gpu, &v->gpu->edits->lanes[0]);
     vmafgpu__gpu_enter(v);
@@ -32402,8 +32432,7 @@ static vmafgpu_result vmafgpu__edits_finalise_gpu(vmafgpu *v) {
 
 /* ---- maps ---- */
 
-/* Returns the parameters for the part of a map that consists of `count` blocks of this size, starting at block
- * `first`. */
+/* Returns the parameters for a part of a map: `count` blocks of size x size luma samples, starting at block `first`. */
 static vmafgpu__map_blocks vmafgpu__map_of(const vmafgpu *v, int size, int first, int count) {
     vmafgpu__map_blocks map;
     memset(&map, 0, sizeof map);
@@ -32421,7 +32450,8 @@ static void vmafgpu__clear_map(vmafgpu *v, const vmafgpu__map_blocks *map, void 
         v, fill, (v->gpu->edits->sums, 0, sizeof *map->sums * 2 * VMAFGPU__SLOPES * (size_t)map->count, stream));
 }
 
-/* The next two functions add to the block sums: the first adds VIF at scales first..end - 1, the second adds ADM. */
+/* The next two functions add to the block sums of `map`: the first adds VIF scales first..end - 1, the second adds all
+ * ADM scales. */
 static void vmafgpu__map_vif(vmafgpu *v, const vmafgpu__map_blocks *map, int first, int end, void *stream) {
     for (int s = first; s < end && v->edits->vif; s++)
         vmafgpu__base_vif(v, v->edits->vif->variant, s, map, stream);
@@ -32445,8 +32475,9 @@ static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint
     vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__MAP_SHARES], &shape, stream, &launch);
 }
 
-/* Launches the kernels for the map of a pair after those for its sums. The work is distributed over all streams, since
- * most parts are independent. All maps use the same memory, so each map waits for the previous one. */
+/* Launches the kernels for the map of a pair. They run after the kernels for the sums of the pair. They are distributed
+ * over all streams, since most of them do not depend on each other. All maps use the same memory, so each map waits for
+ * the previous map. */
 static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
@@ -32512,7 +32543,7 @@ static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block
     return g->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
 }
 
-/* Determines which words of a record are reported. */
+/* Finds the position in a record of each sum that vmafgpu_edit_sums reports. */
 static void vmafgpu__find_shown(const vmafgpu *v, int *shown) {
     const vmafgpu__edits *x = v->edits;
     const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
@@ -32535,7 +32566,7 @@ static void vmafgpu__gpu_edits_carve(const vmafgpu *v, vmafgpu__carver *c) {
     }
 }
 
-/* Prepares the computation of maps of pairs. */
+/* Prepares edits and, if config.map_block_size is set, the maps of pairs. */
 static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
     void *stream = v->gpu->slots[0].streams[0];
     vmafgpu__find_shown(v, v->gpu->edits->shown);
@@ -32553,7 +32584,7 @@ static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
  * >>gpu tries                                    batches of edits on a GPU
  * ================================================================================================ */
 
-/* Starts copying those of the caller's samples that are in device memory to the lane. */
+/* For those edits of the batch whose samples are in device memory, starts copying the samples to the lane. */
 static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, void *stream) {
     const vmafgpu__gpu *g = v->gpu;
     const vmafgpu__shape shape = { { (uint32_t)batch->count, 1, 1 }, VMAFGPU__EDIT_IMPORT_THREADS, 0 };
@@ -32565,9 +32596,9 @@ static void vmafgpu__edits_import(vmafgpu *v, const vmafgpu__edit_batch *batch, 
     vmafgpu__gpu_launch(v, g->edits->functions[VMAFGPU__EDIT_IMPORT], &shape, stream, &launch);
 }
 
-/* Puts as many edits as possible into a lane, starting with index `next`, and starts their transfer. Returns the index
- * after the last of these edits. If `scores` is not NULL, it shows which edits have been refused; these are left out.
- * Sets `size` to the largest width and height. */
+/* Puts as many edits as possible into a lane, starting with index `next`, and starts copying them to the device. If
+ * `scores` is not NULL, skips the edits that `scores` marks as refused. Sets `size` to the largest width and the
+ * largest height of the edits in the lane. Returns the index of the first edit after those in the lane. */
 static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vmafgpu_edit *edits,
                                  const vmafgpu_edit_score *scores, int count, int next, int *size) {
     const vmafgpu_config *c = &v->config;
@@ -32630,7 +32661,8 @@ static void vmafgpu__edits_fetch(vmafgpu *v, const vmafgpu__edit_lane *lane) {
     (void)VMAFGPU__GPU_CALL(v, copy_out, (lane->pinned[2], lane->device[2], size, vmafgpu__edit_stream(v->gpu, lane)));
 }
 
-/* Launches the kernels for a lane. `size` contains the largest width and the largest height of its edits. */
+/* Launches the kernels for the batch of a lane. `size` contains the largest width and the largest height of its
+ * edits. */
 static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, const int *size) {
     vmafgpu__gpu *g = v->gpu;
     const vmafgpu__edit_batch batch = vmafgpu__edit_batch_of(v, lane, size[0], size[1]);
@@ -32684,7 +32716,8 @@ static int vmafgpu__edit_is_illegal(const vmafgpu *v, const vmafgpu__edit_lane *
     return ((const int64_t *)(const void *)lane->pinned[2])[(size_t)i * (size_t)words + (size_t)(words - 1)] != 0;
 }
 
-/* Reads one thread's share of the results of a lane and computes the requested scores. */
+/* Runs on each thread: reads the thread's share of the results in the lane `reading`, and computes the requested
+ * scores. */
 static void vmafgpu__edit_read_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__edits *x = v->edits;
@@ -32733,7 +32766,7 @@ static void vmafgpu__edit_read_task(void *arg, int index) {
     }
 }
 
-/* Waits for a lane and reads its results. */
+/* Waits for the batch of a lane and reads its results. */
 static vmafgpu_result vmafgpu__edits_read(vmafgpu *v, const vmafgpu__edit_lane *lane) {
     if (!VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(v->gpu, lane))))
         return VMAFGPU_OK;
@@ -32783,7 +32816,7 @@ static vmafgpu_result vmafgpu__gpu_edits_begun(vmafgpu *v) {
     return v->gpu->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
 }
 
-/* Checks the samples of those edits that are in device memory. */
+/* Checks the samples of those edits whose samples are in device memory. */
 static vmafgpu_result vmafgpu__edits_look(vmafgpu *v, const vmafgpu_edit *edits, int count) {
     vmafgpu__edit_lane *lane = &v->gpu->edits->lanes[0];
     int size[2], on_device = 0;
@@ -32801,7 +32834,7 @@ static vmafgpu_result vmafgpu__edits_look(vmafgpu *v, const vmafgpu_edit *edits,
     return VMAFGPU_OK;
 }
 
-/* Writes edits to the plane of the base. Then scores the base again. */
+/* Writes edits to the distorted plane of the base, then scores the base again. */
 static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *edits, int count) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__slot *slot = &g->slots[g->edits->slot];
@@ -32827,7 +32860,7 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, lane)));
     }
     if (result == VMAFGPU_OK && !g->is_dead) {
-        vmafgpu__forget_frames(slot); /* the edited plane is already in place */
+        vmafgpu__forget_frames(slot); /* the edited plane is already on the device */
         vmafgpu__launch_batch(v, slot, NULL);
         slot->is_running = 0;
         if (VMAFGPU__GPU_CALL(v, event_wait, (slot->done))) {
@@ -32847,15 +32880,15 @@ static vmafgpu_result vmafgpu__edits_commit_gpu(vmafgpu *v, const vmafgpu_edit *
 
 enum { VMAFGPU__TEST_BLOCK = 13 }; /* block size of the map of the base */
 
-/* The results of the self-test for an edit and for maps. */
+/* The results of an edit and of maps in the self-test. */
 typedef struct vmafgpu__edits_tested {
     vmafgpu_edit_score score;
     vmafgpu_block *blocks;
     float *shares;
 } vmafgpu__edits_tested;
 
-/* Makes a pair the base, tries an edit and computes maps. `first` is the reference; the distorted frame follows the
- * reference in memory. */
+/* Scores a pair as the base, tries an edit and computes maps. `first` points to the reference; the distorted frame
+ * follows the reference in memory. */
 static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
                                          vmafgpu__edits_tested *out) {
     vmafgpu_frame frames[2];
@@ -32913,7 +32946,8 @@ static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_
     return VMAFGPU_OK;
 }
 
-/* Returns the name of a kernel whose results differ between GPU and CPU, or NULL. */
+/* Compares the results of the self-test: tested[0] is from the GPU, tested[1] from the CPU. If they differ, returns the
+ * name of a kernel that may be wrong, otherwise NULL. */
 static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits_tested *tested, size_t blocks,
                                           size_t shares) {
     const vmafgpu_edit_sums *sums[2] = { &tested[0].score.sums, &tested[1].score.sums };
@@ -32935,8 +32969,8 @@ static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits
     return function < 0 ? NULL : vmafgpu__edit_kernels[function];
 }
 
-/* Tries an edit and computes maps for the last test pair, both on the GPU and on the CPU, and compares the results.
- * Returns the name of a kernel that computes wrong results, or NULL. */
+/* Tries an edit and computes maps for the last test pair on both the GPU and the CPU, and compares the results. Returns
+ * the name of a kernel that computes wrong results, or NULL. */
 static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space,
                                        size_t pitch) {
     const size_t at = (size_t)t->gpu->history * space, shares = (size_t)vmafgpu__map_count(&t->config);
@@ -32998,8 +33032,8 @@ static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
  * ================================================================================================ */
 
 /* Whether float arithmetic in this build rounds each operation to nearest. Detects settings that no macro reveals:
- * -fassociative-math, -freciprocal-math and rounding modes other than to nearest. On processors other than x86, also
- * detects clang's -ffp-contract=fast. */
+ * -fassociative-math, -freciprocal-math and rounding modes other than round-to-nearest. On processors other than x86,
+ * also detects clang's -ffp-contract=fast. */
 static int vmafgpu__float_is_exact(void) {
     volatile double third = 1.0 / 3.0, three = 3.0, one = 1.0, tiny = 1.0 / 18014398509481984.0, square = 49.0;
     const double a = third, b = three, c = one, d = tiny;
@@ -33200,9 +33234,9 @@ static int vmafgpu__model_uses(const vmafgpu_model *model, const vmafgpu__featur
     return 0;
 }
 
-/* Checks the options of a model config. If config.strict_options is set, each setting must name an existing feature and
- * option. Otherwise, settings for features that are unknown or that the model does not use are ignored with a
- * warning. */
+/* Checks `text`, the option settings in a model config. If config.strict_options is set, each setting must name an
+ * existing feature and option. Otherwise, settings for features that are unknown or that the model does not use are
+ * ignored with a warning. */
 static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *model, const char *text) {
     while (text && *text) {
         const char *begin = text;
@@ -33241,8 +33275,8 @@ static vmafgpu_result vmafgpu__check_overlay(vmafgpu *v, const vmafgpu_model *mo
     return VMAFGPU_OK;
 }
 
-/* Adds the extractor for an input of a model. Until columns are assigned, *input is INPUT_RADIX times the index of the
- * extractor, plus the column within the feature. */
+/* Adds the extractor for a model input. Sets *input to INPUT_RADIX times the index of the extractor, plus the index of
+ * the column within the feature; vmafgpu__connect_models() later replaces this value with a column number. */
 enum { VMAFGPU__INPUT_RADIX = 64 };
 
 static vmafgpu_result vmafgpu__add_input(vmafgpu *v, const vmafgpu__model_use *use, const char *name,
@@ -33374,7 +33408,8 @@ static vmafgpu_result vmafgpu__add_feature(vmafgpu *v, int index, const vmafgpu_
     return vmafgpu__add_extractor(v, &e, &ignored);
 }
 
-/* Determines the sums that the backend must compute. Extractors that need the same sums share a variant. */
+/* Determines the sums that the backend must compute. Extractors that need the same sums share a variant, which is
+ * computed only once. */
 static vmafgpu_result vmafgpu__make_plan(vmafgpu *v) {
     vmafgpu_result result = VMAFGPU_OK;
     for (int i = 0; i < v->extractor_count && result == VMAFGPU_OK; i++) {
@@ -33400,8 +33435,8 @@ static int vmafgpu__has_column_at(const vmafgpu *v, const vmafgpu__extractor *e,
     return e->feature->columns[column].turn == turn && vmafgpu__has_column(v, e, column);
 }
 
-/* Names the columns of an extractor that belong to this turn. The first of these becomes column `at`. Returns the
- * column after the last one. */
+/* Names the columns of an extractor that have this turn (see vmafgpu__column.turn). The first of these columns gets the
+ * index `at`. Returns the index after the last of them. */
 static int vmafgpu__name_columns(vmafgpu *v, vmafgpu__extractor *e, int turn, int at) {
     e->columns[turn] = at;
     for (int i = 0; e->feature->columns[i].name; i++) {
@@ -33415,20 +33450,22 @@ static int vmafgpu__name_columns(vmafgpu *v, vmafgpu__extractor *e, int turn, in
     return at;
 }
 
-/* Whether libvmaf computes this feature for all pairs in order, even if it uses several threads. */
+/* Whether libvmaf computes this feature for one pair after another, in order, even when libvmaf uses several
+ * threads. */
 static int vmafgpu__is_serial(const vmafgpu__extractor *e) {
     const vmafgpu__measure *m = e->feature->measure;
     return m && (m->every_pair || m->every_frame || m->keep);
 }
 
-/* Whether an extractor belongs to a pass over all extractors: to the first pass if `serial` is 1, to the second if it
- * is 0. Unless config.threaded_column_order is set, all extractors belong to the first pass. */
+/* Columns are assigned in two passes over all extractors: the first pass with `serial` = 1, the second with `serial` =
+ * 0. Returns whether an extractor belongs to the pass. Unless config.threaded_column_order is set, all extractors
+ * belong to the first pass. */
 static int vmafgpu__is_in_pass(const vmafgpu *v, const vmafgpu__extractor *e, int serial) {
     return v->config.threaded_column_order ? vmafgpu__is_serial(e) == serial : serial;
 }
 
-/* Assigns columns in libvmaf's order: first the columns of the extractors, by turn, then the models, then the other
- * outputs of model collections. If v->names is NULL, no names are written. */
+/* Assigns columns in libvmaf's order: first the columns of the extractors, ordered by turn, then the scores of the
+ * models, then the other outputs of model collections. If v->names is NULL, no names are written. */
 static void vmafgpu__lay_columns(vmafgpu *v) {
     int at = 0;
     for (int serial = 1; serial >= 0; serial--)
@@ -33455,8 +33492,8 @@ static void vmafgpu__lay_columns(vmafgpu *v) {
     }
 }
 
-/* Returns the column that is at position `place` in libvmaf's report on a single pair. After the columns of the first
- * turn, this report is ordered by extractor. */
+/* Returns the column that is at position `place` in libvmaf's report on a single pair. This report starts with the
+ * columns of the first turn. The columns of the later turns follow, grouped by extractor. */
 static int vmafgpu__single_column(const vmafgpu *v, int place) {
     int at = v->extractor_count ? v->extractors[0].columns[1] : v->column_count;
     if (place < at)
@@ -33476,7 +33513,7 @@ static int vmafgpu__single_column(const vmafgpu *v, int place) {
     return place;
 }
 
-/* Returns the column of an extractor that has this name, or -1 if there is none. */
+/* Returns the column that has this name among the columns of an extractor, or -1 if there is none. */
 static int vmafgpu__find_place(const vmafgpu *v, const vmafgpu__extractor *e, const char *name) {
     int at[VMAFGPU__TURNS];
     memcpy(at, e->columns, sizeof at);
@@ -33491,7 +33528,7 @@ static int vmafgpu__find_place(const vmafgpu *v, const vmafgpu__extractor *e, co
     return -1;
 }
 
-/* Replaces the inputs of the models with column numbers. */
+/* Replaces the model inputs, as set by vmafgpu__add_input(), with column numbers. */
 static vmafgpu_result vmafgpu__connect_models(vmafgpu *v) {
     for (int i = 0; i < v->model_count; i++)
         for (int k = 0; k < v->models[i].input_count; k++) {
@@ -33558,8 +33595,8 @@ static void vmafgpu__clear_clip(vmafgpu *v) {
     v->first_failed_frame = -1;
 }
 
-/* Returns NULL if there are kernels for the extractor. Otherwise returns a text for messages: the option or part that
- * is not supported, or "" if the feature has no kernels at all. */
+/* Returns NULL if there are GPU kernels for the extractor. Otherwise returns a text for messages: the option or part
+ * that has no kernels, or "" if the whole feature has none. */
 static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extractor *e) {
 #ifndef VMAFGPU_NO_GPU
     if (e->feature->gpu)
@@ -33569,8 +33606,8 @@ static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extr
     return e->feature->measure ? "" : NULL;
 }
 
-/* Returns NULL if a GPU can compute maps, otherwise the end of the message "maps are not supported on ...". On a GPU,
- * all inputs of the first model must be functions of the sums of the pair. */
+/* Returns NULL if a GPU can compute maps, otherwise the end of the message "maps are not supported on ...". GPUs can
+ * compute maps only if the sums of the pair determine all inputs of the first model. */
 static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     const int inputs = v->model_count ? v->models[0].model->svms[0].feature_count : 0;
     if (v->config.gpu.device_count)
@@ -33596,7 +33633,8 @@ static const char *vmafgpu__map_lacks(const vmafgpu *v) {
     return NULL;
 }
 
-/* Whether the config requires something that only the CPU backend supports. If so, the note names the requirement. */
+/* Whether the config requires something that only the CPU backend supports. If so, sets the note, which names the
+ * requirement. */
 static int vmafgpu__needs_cpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
@@ -33627,15 +33665,15 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
     return 0;
 }
 
-/* Opens GPUs as configured: several, one in the background, or just one. On failure, returns VMAFGPU_ERROR_BACKEND and
- * sets the note. */
+/* Opens GPUs as configured: several GPUs, one GPU in the background, or one GPU at once. On failure, returns
+ * VMAFGPU_ERROR_BACKEND and sets the note. */
 static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 #ifdef VMAFGPU_NO_GPU
     vmafgpu__message(v->note, sizeof v->note, "GPU backend: not part of this build (VMAFGPU_NO_GPU)");
     return VMAFGPU_ERROR_BACKEND;
 #else
     const vmafgpu_config *c = &v->config;
-    /* All maps must come from the same backend. */
+    /* With maps, do not open the GPU later: all maps must come from the same backend. */
     const int is_later = c->gpu.open_in_background && c->backend == VMAFGPU_BACKEND_AUTO &&
                          c->gpu.frame_memory < VMAFGPU_MEMORY_DEVICE && !c->map_block_size;
     vmafgpu_result result = VMAFGPU_AGAIN;
@@ -33652,7 +33690,7 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
     result = vmafgpu__open_gpu(v);
     if (result == VMAFGPU_OK && vmafgpu__has_edits(c))
         result = vmafgpu__edits_open(v);
-    /* The GPU has failed after everything else was opened, while the data for maps were being copied to it. */
+    /* The GPU failed after everything else had been opened, while the data for maps were being copied to the GPU. */
     if (result == VMAFGPU_ERROR_DEVICE) {
         vmafgpu__give(v, v->edits);
         v->edits = NULL;
@@ -33775,8 +33813,8 @@ static vmafgpu_result vmafgpu__understand(vmafgpu *v, const vmafgpu_model_config
     return result;
 }
 
-/* Checks whether the features support at least one of several frame sizes. If not, reports the error for the first
- * size. */
+/* Used if the frame size is not known. Tries several frame sizes until the features support one of them, and leaves
+ * this size in v->config. If the features support none, reports the error for the first size. */
 static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
     static const int sizes[][2] = { { 1920, 1080 },   { 3840, 2160 }, { 1280, 720 }, { 640, 640 }, { 7680, 4320 },
                                     { 16384, 16384 }, { 256, 256 },   { 96, 96 },    { 48, 48 } };
@@ -33919,8 +33957,9 @@ static int64_t vmafgpu__reusable(vmafgpu *v) {
 
 /* ---- calls from several threads, and from callbacks ---- */
 
-/* Acquires the context for a call. While another call is running, refuses calls from a callback or another thread,
- * because the state of the context may be inconsistent. However, config.on_score can call functions that only read. */
+/* Acquires the context for a call. If another call is running, on another thread or because this call comes from a
+ * callback, refuses the call, because the state of the context may be inconsistent. Exception: config.on_score can call
+ * functions that only read. */
 static vmafgpu_result vmafgpu__claim(vmafgpu *v, const char *function, int only_reads) {
     vmafgpu__thread_failure *own = vmafgpu__failure_of_thread();
     if (!v)
@@ -33957,8 +33996,8 @@ static void vmafgpu__leave(vmafgpu *v) {
     vmafgpu__atomic_set(&v->is_busy, 0);
 }
 
-/* Acquires an open context for a call. If opening has failed, keeps the error message of vmafgpu_open(), because that
- * message explains why. */
+/* Acquires a context for a call; the context must be open. If vmafgpu_open() failed, keeps its error message, which
+ * explains why the context is not open. */
 static vmafgpu_result vmafgpu__enter(vmafgpu *v, const char *function, int only_reads) {
     const vmafgpu_result result = vmafgpu__claim(v, function, only_reads);
     if (result != VMAFGPU_OK || v->is_open)
@@ -34120,8 +34159,9 @@ VMAFGPU_API size_t vmafgpu_frame_size(const vmafgpu_config *config, ptrdiff_t pi
     return vmafgpu__lay_planes(config, pitch, offset, pitches);
 }
 
-/* Submits a pair to the backend, or only a reference if `distorted` is NULL. *count is the number of seeds, pairs or
- * tails that have been submitted so far. If `waits` is 0 and the backend is busy, returns VMAFGPU_AGAIN. */
+/* Submits a pair to the backend, or only a reference if `distorted` is NULL. *count is the number of seeds (references
+ * before the clip), pairs or tails (references after the clip) that have been submitted so far. If `waits` is 0 and the
+ * backend is busy, returns VMAFGPU_AGAIN. */
 static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *count, const vmafgpu_frame *reference,
                                       const vmafgpu_frame *distorted, int waits) {
     const int64_t position = v->seeded + v->pushed + v->tailed;
@@ -34175,8 +34215,8 @@ static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vma
     return VMAFGPU_OK;
 }
 
-/* Lends buffers for the pair that follows all pushed and lent pairs. If other pairs are already lent, returns
- * VMAFGPU_AGAIN instead of waiting, since the caller can push one of them. */
+/* Lends buffers for the pair that follows all pairs that have been pushed or lent. If this requires waiting while
+ * buffers for other pairs are lent, returns VMAFGPU_AGAIN, since the caller can push one of these pairs first. */
 static vmafgpu_result vmafgpu__lend(vmafgpu *v, vmafgpu_frame *reference, vmafgpu_frame *distorted) {
     const int64_t position = v->seeded + v->pushed + v->tailed + v->lending.count;
     vmafgpu_frame lent[2];
@@ -34258,8 +34298,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
     VMAFGPU__CALL(context, "vmafgpu_try_push", 0, vmafgpu__push(context, "vmafgpu_try_push", reference, distorted, 0));
 }
 
-/* Acquires contexts that can share the work with the first context, which the caller has already acquired. Returns the
- * number of acquired contexts, including the first. */
+/* Acquires the contexts after the first, until one of them cannot share the work with the first context. The caller
+ * must already have acquired the first context. Returns the number of acquired contexts, including the first. */
 static int vmafgpu__group(vmafgpu *const *contexts, int count, const char *function) {
     const vmafgpu *v = contexts[0];
     if (v->backend != &vmafgpu__cpu_backend || v->pushed % v->config.subsample)
@@ -34332,8 +34372,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count
     return result;
 }
 
-/* Submits a reference that precedes or follows the clip. *count is the number of seeds or tails that have been
- * submitted so far. */
+/* Submits a reference that precedes (seed) or follows (tail) the clip. *count is the number of seeds or tails that have
+ * been submitted so far. */
 static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, vmafgpu__phase phase,
                                               const vmafgpu_frame *reference, int64_t *count) {
     vmafgpu_result result = vmafgpu__check_order(v, function, phase);
@@ -34368,7 +34408,7 @@ VMAFGPU_API int vmafgpu_preceding_count(const vmafgpu *context) {
     return context ? vmafgpu__keeps_pairs(context) ? -1 : context->seed_count : 0;
 }
 
-/* Reports that a frame has no score, and reports why if the reason is still known. */
+/* Reports that a frame has no score and, if the reason is still known, why. */
 static vmafgpu_result vmafgpu__fail_frame(vmafgpu *v, int64_t index, vmafgpu_result result) {
     enum { AHEAD = 2 }; /* maximum number of later frames that motion depends on */
     const int64_t distance = v->failed_position - (index + v->seeded);
@@ -34394,7 +34434,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_next_score(vmafgpu *context, vmafgpu_score *s
     VMAFGPU__CALL(context, "vmafgpu_next_score", 0, vmafgpu__next(context, score));
 }
 
-/* Makes the frames of all collected pairs reusable. */
+/* Waits until the frames of all collected pairs are reusable. */
 static void vmafgpu__finalise(vmafgpu *v) {
     if (v->backend->finalise)
         v->backend->finalise(v);
@@ -34853,8 +34893,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_percentile(vmafgpu *context, int column, doub
     VMAFGPU__CALL(context, "vmafgpu_percentile", 1, vmafgpu__percentile(context, column, p, value));
 }
 
-/* Returns the extractor to which aggregate *index belongs, or NULL. Sets *index to the index of the aggregate within
- * this extractor. */
+/* Returns the extractor to which aggregate *index belongs, or NULL. Changes *index from an index among all aggregates
+ * to an index among those of this extractor. */
 static const vmafgpu__extractor *vmafgpu__find_aggregate(const vmafgpu *v, int *index) {
     for (int i = 0; v && i < v->extractor_count && *index >= 0; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -34965,8 +35005,8 @@ static vmafgpu_result vmafgpu__wait(vmafgpu *v, int64_t pairs) {
         return result;
     vmafgpu__collect(v, position, VMAFGPU__NO_WAIT);
     vmafgpu__finalise(v);
-    /* Copy nothing after a flush: all frames are reusable, so the caller may have freed them, and no later pair needs
-     * them. */
+    /* After a flush, copy no frames: all of them are reusable, so the caller may have freed them, and no later pair
+     * needs them. */
     if (v->backend->keep && !v->flushed)
         v->backend->keep(v);
     return VMAFGPU_OK;
@@ -35191,13 +35231,14 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>levels                                       vector code per instruction set
  * ================================================================================================
- * >>cpu includes this file again for each level. In that pass, this section defines the names and the operations of the
- * level. It then includes the file again to compile the parts "lanes" and "vectors" of the feature sections. The code
- * of these parts is the same for all levels and names no instruction set.
+ * >>cpu includes this file once for each level. When it is included for a level, this section defines the names and the
+ * operations of the level. It then includes the file again to compile the "lanes" parts of the feature sections, and
+ * once more to compile the "vectors" parts. Some levels need only one of the two. The code of these parts is the same
+ * for all levels and does not depend on the instruction set.
  */
 #if defined(VMAFGPU__PASS) && VMAFGPU__PASS == VMAFGPU__PASS_LEVEL
 
-/* clang warns about attribute sections that contain no function. */
+/* clang warns if a `#pragma clang attribute` applies to no function. */
 #ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wpragma-clang-attribute"
@@ -35251,9 +35292,10 @@ VMAFGPU__COLD_END
 /* ---- names ----
  *
  * A program may contain several levels, so the name of each function ends with the level: a debugger shows
- * vmafgpu__vif_rows as vmafgpu__vif_rows_avx2. Macros append the level. Each section defines these macros for its own
- * functions; those below are for the functions of this section. The macros stay defined, since all levels define them
- * in the same way. No other function may have one of these names.
+ * vmafgpu__vif_rows as vmafgpu__vif_rows_avx2. For each function, a macro appends the level to the name. Each section
+ * defines the macros for its own functions; the macros below are for the functions of this section. All levels define
+ * these macros in the same way, so they stay defined. For this reason, functions that are not part of a level must have
+ * other names.
  */
 #define vmafgpu__v_hold      VMAFGPU__LEVEL_NAME(vmafgpu__v_hold)
 #define vmafgpu__or_words    VMAFGPU__LEVEL_NAME(vmafgpu__or_words)
@@ -35272,15 +35314,16 @@ VMAFGPU__COLD_END
 #endif
 
 /* On Windows, if unwind tables are needed, GCC aligns the stack to only 16 bytes, but still uses aligned moves for
- * vectors of 32 and 64 bytes (GCC bug 54412, fixed in some builds). The functions of a level call no functions that
- * need unwinding, so the tables are disabled. Without "no-exceptions", GCC 12 crashes when it compiles C++ with the
+ * vectors of 32 and 64 bytes (GCC bug 54412, fixed in some builds). No function of a level calls a function that needs
+ * unwinding, so the unwind tables are disabled. Without "no-exceptions", GCC 12 crashes when it compiles C++ with the
  * other two options. */
 #if defined(_WIN32) && defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && \
     VMAFGPU__LEVEL != VMAFGPU__SCALAR
 #pragma GCC optimize("no-exceptions", "no-asynchronous-unwind-tables", "no-unwind-tables")
 #endif
 
-/* With sanitizers, compilers need many minutes for large functions, so functions are not inlined in this case. */
+/* If sanitizers are enabled, compilers need many minutes for large functions with inlined calls, so nothing is
+ * inlined. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define VMAFGPU__SANITIZED
 #elif defined(__has_feature)
@@ -35293,7 +35336,7 @@ VMAFGPU__COLD_END
 #define VMAFGPU__UNROLL
 #else
 #define VMAFGPU__INLINE static inline __attribute__((always_inline)) VMAFGPU__UNUSED
-/* Unrolls a loop over a small array of registers; otherwise compilers would keep the array in memory. */
+/* Unrolls a loop over a small array of registers. Otherwise, compilers would keep the array in memory. */
 #if defined(__clang__)
 #define VMAFGPU__UNROLL _Pragma("clang loop unroll(full)")
 #elif defined(__OPTIMIZE__)
@@ -35305,12 +35348,12 @@ VMAFGPU__COLD_END
 
 /* ---- lanes ----
  *
- * This code consists of loops over VMAFGPU__LANES adjacent samples. The statements are so simple that compilers can
- * vectorise the loops. At every level, each lane executes the operations of the formula in order.
+ * The "lanes" parts consist of loops over VMAFGPU__LANES adjacent samples. The statements are so simple that compilers
+ * can vectorise the loops. At every level, the operations for each sample are executed in the order of the formula.
  *
- * clang vectorises these loops only if floating-point exceptions can be ignored, but in that case it may fuse products
- * and sums (see >>settings). So on x86, clang compiles this pass for processors without FMA, and AVX-512 uses the
- * functions of AVX2.
+ * clang vectorises these loops only if it may ignore floating-point exceptions, but then it may also fuse products and
+ * sums (see >>settings). To prevent this on x86, these parts are compiled for processors without FMA if the compiler is
+ * clang. In this case, the AVX-512 level uses the functions of the AVX2 level.
  */
 #define VMAFGPU__LANES 32
 #ifndef VMAFGPU__LANES_OF_AVX2
@@ -35355,17 +35398,17 @@ VMAFGPU__COLD_END
  *                      shift each lane by its own count
  *   even, odd          operate on even-numbered or odd-numbered lanes, counted from 0; mul_even returns its products in
  *                      lanes of twice the size
- *   unpack, pack       operate on blocks of 128 bits; pack saturates and undoes the order of unpack_low and
- *                      unpack_high; after a pack without an unpack before it, in_order sorts the lanes
+ *   unpack, pack       operate on blocks of 128 bits; pack saturates and reverses the reordering done by unpack_low
+ *                      and unpack_high; if no unpack precedes a pack, in_order puts its lanes back in order
  *   any, all, keep, .. operate on masks, which contain a flag for each 32-bit lane
- * The lines that all x86 levels share come first, then the lines of each x86 level, of SIMD128 and of NEON. Every
- * operation is used somewhere.
+ * The definitions that all x86 levels share come first, then those of each x86 level, of SIMD128 and of NEON. There are
+ * no unused operations.
  */
 /* clang-format off */
 
 /* Keeps a value in a register. Without this function, compilers reload the value for each use, reorder sums until
  * registers are spilled, or fuse a product with a sum. With -ffp-contract=fast, clang fuses the operations of the
- * intrinsics in its own headers, despite the pragma. */
+ * intrinsics in its own headers, despite the pragma that disables fusing. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #ifdef VMAFGPU__V_ANY
     __asm__("" : VMAFGPU__V_ANY(a));
@@ -35483,8 +35526,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_first_lane(lanes) ((int)(_tzcnt_u32(lanes) >> 1))
 #  define vmafgpu__v_any_positive32(a) \
     (_mm256_movemask_epi8(_mm256_cmpgt_epi32(a, _mm256_setzero_si256())) != 0)
-/* Computes the number of leading zeros from the exponent of the value as a float. First clears the bit 8 places below
- * the leading 1 bit, so that the conversion cannot round up to a power of 2. */
+/* Computes the number of leading zeros from the exponent of the value as a float. First clears the bit that is 8 places
+ * below the leading 1 bit, so that the conversion cannot round up to a power of 2. */
 #  define vmafgpu__v_leading_zeros32(a) \
     _mm256_sub_epi32(_mm256_set1_epi32(158), \
                      _mm256_srli_epi32(_mm256_castps_si256(_mm256_cvtepi32_ps( \
@@ -35507,8 +35550,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
     ((unsigned)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask))))
 #  define vmafgpu__v_keep32(mask, a) _mm256_and_si256(mask, a) /* 0 where the mask is not set */
 #  define vmafgpu__v_drop32(mask, a) _mm256_andnot_si256(mask, a)                       /* 0 where the mask is set */
-/* Converts lanes with 0 <= a < 2^31 to float. First clears the bit 16 places below the leading 1 bit, so that rounding
- * does not change the top 16 bits. */
+/* Converts lanes with 0 <= a < 2^31 to float. First clears the bit that is 16 places below the leading 1 bit, so that
+ * rounding does not change the top 16 bits. */
 #  define vmafgpu__v_to_f32_low(a) \
     _mm256_castps_si256(_mm256_cvtepi32_ps(_mm256_andnot_si256(_mm256_srli_epi32(a, 16), a)))
 /* v_low_to_f64 and v_high_to_f64 convert the lower and the upper half of the floats to doubles. */
@@ -35516,12 +35559,13 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_low_to_f64(a) _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_castsi256_si128(a))))
 #  define vmafgpu__v_high_to_f64(a) \
     _mm256_castpd_si256(_mm256_cvtps_pd(_mm_castsi128_ps(_mm256_extracti128_si256(a, 1))))
-/* Converts two registers of doubles to one register of floats, in order. */
+/* Converts two registers of doubles to one register of floats: first the lanes of a, then those of b. */
 #  define vmafgpu__v_join_f64(a, b) \
     _mm256_castps_si256(_mm256_insertf128_ps(_mm256_castps128_ps256(_mm256_cvtpd_ps(_mm256_castsi256_pd(a))), \
                                              _mm256_cvtpd_ps(_mm256_castsi256_pd(b)), 1))
 /* Converts two registers of doubles to one register of 32-bit integers, rounding towards zero or, with AVX-512,
- * rounding down. Requires -2^31 < x < 2^31. The order of the lanes depends only on the level. */
+ * rounding down. All values must be between -2^31 and 2^31. The order of the lanes in the result differs between
+ * levels. */
 #  define vmafgpu__v_join_truncated_f64(a, b) \
     _mm256_inserti128_si256(_mm256_castsi128_si256(_mm256_cvttpd_epi32(_mm256_castsi256_pd(a))), \
                             _mm256_cvttpd_epi32(_mm256_castsi256_pd(b)), 1)
@@ -35585,12 +35629,12 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_join_f64(a, b) \
     _mm512_castps_si512(_mm512_insertf32x8(_mm512_castps256_ps512(_mm512_cvtpd_ps(_mm512_castsi512_pd(a))), \
                                            _mm512_cvtpd_ps(_mm512_castsi512_pd(b)), 1))
-/* Packs the lanes that the mask selects into the lowest lanes. Other levels do not need this operation. */
+/* Moves the lanes that the mask selects to the lowest lanes. Other levels do not need this operation. */
 #  define vmafgpu__v_compress32(mask, a) _mm512_maskz_compress_epi32(mask, a)
 #  define vmafgpu__v_div_down_f32(a, b) /* rounded down; other levels do not need it */ \
     _mm512_castps_si512(_mm512_div_round_ps(_mm512_castsi512_ps(a), _mm512_castsi512_ps(b), \
                                             _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC))
-/* Adds 1.5 * 2^52, so that the last bit of the sum has the value 1, and truncates the sum. As the sum is always
+/* Adds 1.5 * 2^52, so that the lowest bit of the sum has weight 1, and truncates the sum. As the sum is always
  * positive, this rounds down even if the value is negative. */
 #  define VMAFGPU__V_TRUNCATED(a) \
     _mm512_castpd_si512(_mm512_add_round_pd(_mm512_castsi512_pd(a), _mm512_set1_pd(6755399441055744.0), \
@@ -35937,15 +35981,15 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_gather32(const void *p, vmafgpu__v index) 
 
 /* ---- float arithmetic of x86 ----
  *
- * clang compiles the functions of <immintrin.h> with the settings that are in effect when the header is first included.
- * This may happen in one of the caller's files that is compiled with -funsafe-math-optimizations, and inlined functions
- * keep these settings. The functions defined here use the settings of this file.
+ * clang compiles the functions of <immintrin.h> with the settings that are in effect when the header is first included,
+ * and they keep these settings when they are inlined. The file of the caller that includes the header first may be
+ * compiled with -funsafe-math-optimizations. The functions defined here use the settings of this file instead.
  */
 #if VMAFGPU__LEVEL == VMAFGPU__AVX2 || VMAFGPU__LEVEL == VMAFGPU__AVX512
 #  define VMAFGPU__V_OWN(operation) VMAFGPU__LEVEL_NAME(vmafgpu__v_##operation)
 #  ifdef __clang__
 #    pragma float_control(push)
-#    pragma float_control(except, off)   /* faster code; no product is fused, see vmafgpu__v_hold() */
+#    pragma float_control(except, off)   /* makes the code faster; still, no product is fused: see vmafgpu__v_hold() */
 #  endif
 #  define VMAFGPU__V_ARITHMETIC(name, operation) \
     VMAFGPU__INLINE VMAFGPU__V_FLOATS VMAFGPU__V_OWN(name##_ps)(VMAFGPU__V_FLOATS a, VMAFGPU__V_FLOATS b) { \
@@ -36204,7 +36248,7 @@ Copyright (c) 2020 Netflix, Inc.
 
 --------------------------------------------------------------------------------
 
-vmafgpu.h contains tables and polynomials of Arm's optimized-routines (section >>functions, and powf in >>arithmetic),
+vmafgpu.h contains tables and polynomials from Arm's optimized-routines (section >>functions, and powf in >>arithmetic),
 which are available under the MIT licence:
 
 Copyright (c) 1999-2022, Arm Limited.
@@ -36224,7 +36268,7 @@ OTHERWISE, ARISING FROM, OUT OF OR IN CONNECTION WITH THE SOFTWARE OR THE USE OR
 
 --------------------------------------------------------------------------------
 
-log10 in vmafgpu.h has the formula and the constants of fdlibm:
+log10 in vmafgpu.h uses the formula and the constants from fdlibm:
 
 Copyright (C) 1993 by Sun Microsystems, Inc. All rights reserved.
 

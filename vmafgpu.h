@@ -734,7 +734,7 @@ extern "C" {
  * ------------------------------------------------------------------------------------------------ */
 #define VMAFGPU_RESULTS(X) \
     X(VMAFGPU_OK,                 0, "success") \
-    X(VMAFGPU_AGAIN,              1, "no score is ready (push another pair or flush), or the queue is full (push again later)") \
+    X(VMAFGPU_AGAIN,              1, "no score is ready (push another pair or flush), or the queue is full (retry later)") \
     X(VMAFGPU_END,                2, "all scores of the clip have been delivered") \
     X(VMAFGPU_ERROR_ARGUMENT,    -1, "an argument or a config field is missing or out of range") \
     X(VMAFGPU_ERROR_MEMORY,      -2, "out of memory") \
@@ -6463,7 +6463,7 @@ static int vmafgpu__scores_whole(const vmafgpu *v) {
 }
 
 /* Returns the first feature that uses chroma; NULL if there is none. */
-static const vmafgpu__feature *vmafgpu__looks_at_chroma(const vmafgpu *v) {
+static const vmafgpu__feature *vmafgpu__chroma_feature(const vmafgpu *v) {
     for (int i = 0; i < v->extractor_count; i++)
         if (v->extractors[i].needs_chroma)
             return v->extractors[i].feature;
@@ -6472,7 +6472,7 @@ static const vmafgpu__feature *vmafgpu__looks_at_chroma(const vmafgpu *v) {
 
 /* Whether any feature is also computed for references without a distorted frame. If `chroma` is set, only features that
  * use chroma are considered. */
-static int vmafgpu__remembers(const vmafgpu *v, int chroma) {
+static int vmafgpu__uses_references(const vmafgpu *v, int chroma) {
     for (int i = 0; i < v->extractor_count; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
         if (e->feature->measure && e->feature->measure->every_frame && (!chroma || e->needs_chroma))
@@ -18767,7 +18767,7 @@ static void vmafgpu__ssim_reduce_part(void *arg, int index) {
 
 /* Prefetches `count` columns of row y of picture i, if the row exists. Hardware prefetchers do not detect the access
  * pattern, since the rows of a tile are too far apart. */
-static void vmafgpu__ssim_ask(const vmafgpu__ssim_task *t, int i, int y, int x, int count) {
+static void vmafgpu__ssim_prefetch(const vmafgpu__ssim_task *t, int i, int y, int x, int count) {
     const vmafgpu__ssim_pictures *p = &t->scale[t->at];
     const int wide = t->v->config.bit_depth > 8, size = p->plane[i] ? (int)sizeof(float) : wide ? 2 : 1;
     const int left = p->w - x, end = (left < count ? left : count) * size;
@@ -18818,7 +18818,7 @@ static void vmafgpu__ssim_halve_luma(vmafgpu__ssim_task *t, int index, int i, in
         for (int k = 0; k < 5; k++)
             sums[k] = state->halves[(last - k + VMAFGPU__SSIM_HALVES) % VMAFGPU__SSIM_HALVES];
         vmafgpu__ssim_reflected(t, i, vmafgpu__ssim_mirror(y, from->h), 2 * x - 4, 2 * count + 8, state->line[0]);
-        vmafgpu__ssim_ask(t, i, y + VMAFGPU__SSIM_HALVING / 2, 2 * x, 2 * count);
+        vmafgpu__ssim_prefetch(t, i, y + VMAFGPU__SSIM_HALVING / 2, 2 * x, 2 * count);
         f->split(state->line[0], lanes + 1, state->halving[0]);
         f->halve_luma(state->halving[0], odd, lanes, sums);
         if (!odd && done >= first)
@@ -18847,7 +18847,7 @@ static void vmafgpu__ssim_halve_part(vmafgpu__ssim_task *t, int index) {
                 const float *rows[9];
                 for (; next <= 2 * y + 4 && next < from->h; next++) {
                     vmafgpu__ssim_reflected(t, i, next, 2 * x - 4, 2 * count + 8, state->line[0]);
-                    vmafgpu__ssim_ask(t, i, next + VMAFGPU__SSIM_HALVING / 2, 2 * x, 2 * count);
+                    vmafgpu__ssim_prefetch(t, i, next + VMAFGPU__SSIM_HALVING / 2, 2 * x, 2 * count);
                     f->split(state->line[0], lanes + 1, state->halving[next % VMAFGPU__SSIM_HALVING]);
                 }
                 for (int j = 0; j < 9; j++)
@@ -18905,7 +18905,7 @@ static void vmafgpu__ssim_along_row(const vmafgpu__ssim_task *t, vmafgpu__ssim_t
             f->import(vmafgpu__view_row(&t->pair->luma[i], y), t->v->config.bit_depth > 8, x, p->w,
                       vmafgpu__float_unit(&t->v->config),
                       (count + VMAFGPU__SSIM_TAPS - 1 + VMAFGPU__CHUNK - 1) / VMAFGPU__CHUNK, state->line[i]);
-        vmafgpu__ssim_ask(t, i, y + VMAFGPU__SSIM_TAPS, x, count + VMAFGPU__SSIM_TAPS - 1);
+        vmafgpu__ssim_prefetch(t, i, y + VMAFGPU__SSIM_TAPS, x, count + VMAFGPU__SSIM_TAPS - 1);
     }
     f->along(line[0], line[1], (count + VMAFGPU__SSIM_LANES - 1) / VMAFGPU__SSIM_LANES, out);
 }
@@ -20340,17 +20340,17 @@ static float vmafgpu__psnr_hvs_fold(const vmafgpu__psnr_hvs_job *job, float sum)
         const float *terms = job->terms + (size_t)group * VMAFGPU__PSNR_HVS_GROUP;
         float added[N] = { 0 }, off[N] = { 0 };
         const float floor = vmafgpu__float_of_bits(vmafgpu__float_bits(sum) & 0x7f800000u);
-        int is_there = floor > 0;
+        int is_certain = floor > 0;
         if (job->is_equal[group]) {
             block = end;
             continue;
         }
-        for (int k = 0; k < 64 && is_there; k++)
+        for (int k = 0; k < 64 && is_certain; k++)
             vmafgpu__psnr_hvs_add_terms(terms + k * N, floor, added, off);
-        for (; block < end && is_there; block++) {
+        for (; block < end && is_certain; block++) {
             const int l = block % N;
-            is_there = off[l] < floor / 16777216 && sum + added[l] < 2 * floor;
-            if (!is_there)
+            is_certain = off[l] < floor / 16777216 && sum + added[l] < 2 * floor;
+            if (!is_certain)
                 break;
             sum += added[l];
         }
@@ -20750,13 +20750,13 @@ static uint16_t vmafgpu__float_adm_entry(vmafgpu_reciprocal wanted, uint32_t i) 
 /* If `out` is not NULL, stores in it the table of the reciprocals that `wanted` selects. Returns 0 if there is no such
  * table; the caller must then divide. */
 static VMAFGPU__UNUSED int vmafgpu__float_adm_table(vmafgpu_reciprocal wanted, uint16_t *out) {
-    int is_there = wanted == VMAFGPU_RECIPROCAL_AMD || wanted == VMAFGPU_RECIPROCAL_INTEL;
+    int is_available = wanted == VMAFGPU_RECIPROCAL_AMD || wanted == VMAFGPU_RECIPROCAL_INTEL;
 #ifdef VMAFGPU__HAS_RCPSS
-    is_there |= wanted == VMAFGPU_RECIPROCAL_HOST;
+    is_available |= wanted == VMAFGPU_RECIPROCAL_HOST;
 #endif
-    for (uint32_t i = 0; i < VMAFGPU__RECIPROCALS && is_there && out; i++)
+    for (uint32_t i = 0; i < VMAFGPU__RECIPROCALS && is_available && out; i++)
         out[i] = vmafgpu__float_adm_entry(wanted, i);
-    return is_there;
+    return is_available;
 }
 
 static vmafgpu_result vmafgpu__float_adm_prepare(vmafgpu *v, vmafgpu__extractor *e) {
@@ -20774,7 +20774,6 @@ static vmafgpu_result vmafgpu__float_adm_prepare(vmafgpu *v, vmafgpu__extractor 
 
 /* The detail of the distorted picture consists of two parts: the reference detail that has survived (LOST, since this
  * part measures the loss), and the rest (ADDED). */
-enum { VMAFGPU__LOST, VMAFGPU__ADDED };
 
 /* One row of each band (h, v, d). `original` contains magnitudes of the reference, and `size` contains magnitudes of
  * both parts of the distorted picture, all weighted by contrast sensitivity. `side` is how strongly a pixel of each
@@ -25023,13 +25022,13 @@ static vmafgpu_result vmafgpu__measure_pair(vmafgpu *v, vmafgpu__cpu *cpu, const
     pair.history = job->detached ? 0 : job->history;
     pair.detached = job->detached;
     pair.functions = v->cpu->functions;
-    if (job->previous && vmafgpu__remembers(v, 0) && v->config.bytes_per_sample > 1 && !v->plan.motion[0])
+    if (job->previous && vmafgpu__uses_references(v, 0) && v->config.bytes_per_sample > 1 && !v->plan.motion[0])
         result = vmafgpu__check_samples(v, job->previous, "previous reference");
-    if (job->previous && vmafgpu__remembers(v, 1) && result == VMAFGPU_OK)
+    if (job->previous && vmafgpu__uses_references(v, 1) && result == VMAFGPU_OK)
         result = vmafgpu__legal_chroma(v, job->previous, "previous reference");
-    if ((distorted ? vmafgpu__looks_at_chroma(v) != NULL : vmafgpu__remembers(v, 1)) && result == VMAFGPU_OK)
+    if ((distorted ? vmafgpu__chroma_feature(v) != NULL : vmafgpu__uses_references(v, 1)) && result == VMAFGPU_OK)
         result = vmafgpu__legal_chroma(v, job->reference, "reference");
-    if (distorted && vmafgpu__looks_at_chroma(v) && result == VMAFGPU_OK)
+    if (distorted && vmafgpu__chroma_feature(v) && result == VMAFGPU_OK)
         result = vmafgpu__legal_chroma(v, distorted, "distorted");
     for (int i = 0; i < v->extractor_count && result == VMAFGPU_OK; i++) {
         const vmafgpu__extractor *e = &v->extractors[i];
@@ -25094,7 +25093,7 @@ static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafg
  * copy of the job that refers to `frames`. */
 static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job *job, vmafgpu__job *own,
                                                   vmafgpu_frame *frames) {
-    const int looks = vmafgpu__looks_at_chroma(v) != NULL, remembers = vmafgpu__remembers(v, 1);
+    const int looks = vmafgpu__chroma_feature(v) != NULL, remembers = vmafgpu__uses_references(v, 1);
     vmafgpu_result result =
         vmafgpu__convert_frame(v, VMAFGPU__CONVERTED_REFERENCE, job->reference, job->count ? looks : remembers,
                                &frames[VMAFGPU__CONVERTED_REFERENCE]);
@@ -25191,7 +25190,7 @@ static vmafgpu_result vmafgpu__cpu_submit(vmafgpu *v, const vmafgpu__job *job) {
 static int vmafgpu__is_alike(const vmafgpu *a, const vmafgpu *b) {
     const vmafgpu_config *c = &a->config, *d = &b->config;
     if ((a->colours || b->colours) && (c->chroma != d->chroma || memcmp(&c->colour, &d->colour, sizeof c->colour) ||
-                                       !vmafgpu__looks_at_chroma(a) != !vmafgpu__looks_at_chroma(b)))
+                                       !vmafgpu__chroma_feature(a) != !vmafgpu__chroma_feature(b)))
         return 0; /* the two contexts would convert an RGB reference to different planes */
     return b->is_open && b->backend == a->backend && b->cpu && !d->map_block_size && c->width == d->width &&
            c->height == d->height && c->bit_depth == d->bit_depth && c->bytes_per_sample == d->bytes_per_sample &&
@@ -25232,7 +25231,7 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
     cpu->member_count = count;
     if (!same_history)
         return;
-    const int looks = vmafgpu__looks_at_chroma(v) != NULL;
+    const int looks = vmafgpu__chroma_feature(v) != NULL;
     vmafgpu_result result = vmafgpu__convert_frame(v, VMAFGPU__CONVERTED_REFERENCE, reference, looks, &own_reference);
     memset(&job, 0, sizeof job);
     job.reference = &own_reference;
@@ -25378,7 +25377,7 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
         head->history[i] = (uint8_t *)vmafgpu__carve(c, (uint64_t)head->row_bytes * (uint64_t)h);
     for (int i = 0; i < 2 && !head->in_place; i++)
         head->staging_buffer[i] = (uint8_t *)vmafgpu__carve(c, (uint64_t)head->row_bytes * (uint64_t)h);
-    vmafgpu__lay_lent(&v->config, vmafgpu__looks_at_chroma(v) != NULL, &head->conversion_layout);
+    vmafgpu__lay_lent(&v->config, vmafgpu__chroma_feature(v) != NULL, &head->conversion_layout);
     for (int i = 0; i < VMAFGPU__CONVERTED_DISTORTED + v->config.max_candidates && v->colours; i++)
         head->conversion_buffers[i] = (unsigned char *)vmafgpu__carve(c, head->conversion_layout.size);
     head->log_table =
@@ -25503,7 +25502,7 @@ static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_fr
     enum { PAIRS = VMAFGPU__CPU_PAIRS };
     const vmafgpu_config *c = &v->config;
     vmafgpu__lent_layout layout;
-    vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &layout);
+    vmafgpu__lay_lent(c, vmafgpu__chroma_feature(v) != NULL, &layout);
     if (!v->cpu->lent) {
         const uint64_t size = 2 * PAIRS * (uint64_t)layout.size;
         v->cpu->lent = (unsigned char *)vmafgpu__take(v, size);
@@ -25675,7 +25674,7 @@ static vmafgpu_result vmafgpu__check_frame(vmafgpu *v, const char *function, con
 static vmafgpu_result vmafgpu__check_chroma(vmafgpu *v, const char *function, const char *which,
                                             const vmafgpu_frame *frame) {
     const int interleaved = v->config.layout != VMAFGPU_LAYOUT_PLANAR;
-    const vmafgpu__feature *looking = vmafgpu__looks_at_chroma(v);
+    const vmafgpu__feature *looking = vmafgpu__chroma_feature(v);
     if (!looking || frame->pixels)
         return VMAFGPU_OK;
     for (int i = 1; i <= (interleaved ? 1 : 2); i++) {
@@ -28407,8 +28406,8 @@ static void vmafgpu__gpu_layout(vmafgpu *v, int queue) {
 }
 
 /* Returns the number of previous frames that a pair depends on. */
-static int vmafgpu__looks_back(const vmafgpu *v) {
-    return v->plan.motion[1] ? 2 : v->plan.motion[0] || vmafgpu__remembers(v, 0) || vmafgpu__keeps_pairs(v);
+static int vmafgpu__history_length(const vmafgpu *v) {
+    return v->plan.motion[1] ? 2 : v->plan.motion[0] || vmafgpu__uses_references(v, 0) || vmafgpu__keeps_pairs(v);
 }
 
 /* Before memory is allocated, determines all sizes that depend on the frames and on the device. */
@@ -28425,21 +28424,21 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
         LONG_RUN = 32 /* pairs in flight on each of several GPUs */
     };
     const vmafgpu_config *c = &v->config;
-    const int is_there = c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE; /* frames are in device memory */
+    const int is_on_device = c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE; /* frames are in device memory */
     /* With several GPUs, each GPU gets runs of consecutive pairs (see >>fleet). A run has about as many pairs as can be
      * in flight on the GPU. The references just before a run are submitted to the GPU of the run as well, so longer
      * runs save work. Larger batches make runs longer. More batches in flight would also do so, but would need more
      * streams than there are hardware queues. */
     const int is_one_of_many = c->gpu.device_count > 1 || c->gpu.device_count == VMAFGPU_ALL_DEVICES;
     /* Maximum device memory that may be used with the default batch and queue length. */
-    const size_t memory = (size_t)(is_there ? 384 : 288) << (is_one_of_many ? 22 : 20);
+    const size_t memory = (size_t)(is_on_device ? 384 : 288) << (is_one_of_many ? 22 : 20);
     vmafgpu__gpu *g = v->gpu;
     size_t available = 0, total = 0;
-    if (is_there)
+    if (is_on_device)
         (void)VMAFGPU__GPU_CALL(v, memory_info, (&available, &total));
     const size_t part = total / PART < available / 4 ? total / PART : available / 4,
                  most = part > memory ? part : memory;
-    const int fill = (!is_there ? 2 : most == memory ? 4 : 16) * PIXELS / (c->width * c->height);
+    const int fill = (!is_on_device ? 2 : most == memory ? 4 : 16) * PIXELS / (c->width * c->height);
     const int high_shift = vmafgpu__sample_shift(c);
     const int least = is_one_of_many ? LONG_RUN / SHORTEST_QUEUE : 1;
     g->batch = c->map_block_size           ? 1
@@ -28448,16 +28447,16 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
                : fill < least              ? least
                : fill < VMAFGPU__MAX_BATCH ? fill
                                            : VMAFGPU__MAX_BATCH;
-    g->history = vmafgpu__looks_back(v);
+    g->history = vmafgpu__history_length(v);
     g->keeps_pairs = vmafgpu__keeps_pairs(v);
-    g->keeps_chroma = vmafgpu__remembers(v, 1);
+    g->keeps_chroma = vmafgpu__uses_references(v, 1);
     g->sample_bytes = c->bit_depth == 8 ? 1 : 2;
     g->is_plain = c->bytes_per_sample == g->sample_bytes && high_shift == 0;
     g->is_packed = g->is_plain && c->width * g->sample_bytes % 4 == 0;
     g->is_checked = c->bytes_per_sample == 2 && c->bit_depth < 16;
     g->chroma_width =
         (size_t)vmafgpu__chroma_width(c) * (size_t)c->bytes_per_sample * (c->layout == VMAFGPU_LAYOUT_PLANAR ? 1 : 2);
-    vmafgpu__lay_lent(c, vmafgpu__looks_at_chroma(v) != NULL, &g->plane);
+    vmafgpu__lay_lent(c, vmafgpu__chroma_feature(v) != NULL, &g->plane);
     /* Our planes need no chroma if chroma is read in place. This is the case for frames in device memory, unless chroma
      * is converted, kept, or copied from surfaces or from another GPU. */
     g->frame_size = c->gpu.frame_memory == VMAFGPU_MEMORY_DEVICE && !v->colours && !g->has_surfaces &&
@@ -28883,7 +28882,7 @@ static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, siz
         vmafgpu__message(reason, size, "self-test: kernel %s is missing", missing);
         return 0;
     }
-    t->config.gpu.batch = 1 + vmafgpu__looks_back(t);
+    t->config.gpu.batch = 1 + vmafgpu__history_length(t);
     if (vmafgpu__gpu_furnish(t, reason, size)) {
         const size_t pitch =
             (size_t)vmafgpu__round_up((uint64_t)t->config.width * (uint64_t)t->config.bytes_per_sample, 16);
@@ -29896,7 +29895,7 @@ static int vmafgpu__copy_borrowed(vmafgpu *v, vmafgpu__opening *o) {
 
 /* Adds the GPU that was opened in the background to the units. If opening it has failed, sets v->note instead. If
  * `wait` is set, first waits for the thread; otherwise does nothing if the thread is still busy. */
-static void vmafgpu__welcome(vmafgpu *v, int wait) {
+static void vmafgpu__add_opened_gpu(vmafgpu *v, int wait) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__opening *o = &f->openings[0];
     if (!o->context || (!wait && !vmafgpu__atomic_get(&o->is_over)))
@@ -29977,13 +29976,13 @@ static void vmafgpu__end_openings(vmafgpu *v) {
     for (int i = 0; i < VMAFGPU__MAX_UNITS; i++)
         if (o[i].context)
             vmafgpu__atomic_set(&o[i].context->is_unwanted, 1);
-    vmafgpu__welcome(v, 1);
+    vmafgpu__add_opened_gpu(v, 1);
     for (int i = 0; i < VMAFGPU__MAX_UNITS; i++)
         if (o[i].context)
             vmafgpu__end_unit(v, vmafgpu__end_opening(v, &o[i]));
 }
 #else
-static void vmafgpu__welcome(vmafgpu *v, int wait) {
+static void vmafgpu__add_opened_gpu(vmafgpu *v, int wait) {
     (void)v, (void)wait;
 }
 static void vmafgpu__end_openings(vmafgpu *v) {
@@ -30092,7 +30091,7 @@ static int vmafgpu__takes_over(const vmafgpu__deal *d, int64_t position) {
  * runs that may need a frame at this position. */
 static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
     vmafgpu__fleet *f = v->fleet;
-    vmafgpu__welcome(v, 0);
+    vmafgpu__add_opened_gpu(v, 0);
     vmafgpu__deal_until(f, position + (is_lent ? 0 : f->history));
     const vmafgpu__deal *d = vmafgpu__deal_of(f, position);
     int64_t before = vmafgpu__unit_needs(f, d->unit, d->place + (position - d->first), is_lent);
@@ -30365,7 +30364,7 @@ static vmafgpu_result vmafgpu__fleet_lend(vmafgpu *v, int64_t position, vmafgpu_
  * the pair is stored in planes that follow the lent buffers. */
 static vmafgpu_result vmafgpu__fleet_single(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums) {
     vmafgpu__fleet *f = v->fleet;
-    vmafgpu__welcome(v, 0);
+    vmafgpu__add_opened_gpu(v, 0);
     vmafgpu__unit *u = vmafgpu__unit_of_next(f, f->submitted);
     vmafgpu *t = u->context;
     if (job->count > 1 && t->gpu)
@@ -30482,7 +30481,7 @@ static vmafgpu_result vmafgpu__open_both(vmafgpu *v) {
     return VMAFGPU_AGAIN;
 #else
     vmafgpu__fleet *f = v->fleet;
-    f->history = vmafgpu__looks_back(v);
+    f->history = vmafgpu__history_length(v);
     /* Without kernels, no GPU can be opened. */
     if ((!vmafgpu__has_image(v, &vmafgpu__cuda) && !vmafgpu__has_image(v, &vmafgpu__hip)) || !vmafgpu__start_opening(v))
         return VMAFGPU_AGAIN;
@@ -32481,7 +32480,7 @@ static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint
 static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
-    const int blocks = vmafgpu__map_count(&v->config), is_there = slot->map.memory == VMAFGPU_MEMORY_DEVICE;
+    const int blocks = vmafgpu__map_count(&v->config), is_on_device = slot->map.memory == VMAFGPU_MEMORY_DEVICE;
     const vmafgpu__shape finalise = { { 1, 1, 1 }, VMAFGPU__MAP_FINALISE_THREADS, 0 };
     const vmafgpu__shape slopes = { { 1, 1, 1 }, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED };
     const vmafgpu__map_blocks map = vmafgpu__map_of(v, v->config.map_block_size, 0, blocks);
@@ -32512,8 +32511,8 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
         (void)VMAFGPU__GPU_CALL(v, event_record, (slot->branch[i], slot->streams[i]));
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, slot->branch[i], 0));
     }
-    vmafgpu__map_finish(v, &map, 0, is_there ? (uint64_t)(uintptr_t)slot->map.shares : x->shares, stream);
-    if (!is_there)
+    vmafgpu__map_finish(v, &map, 0, is_on_device ? (uint64_t)(uintptr_t)slot->map.shares : x->shares, stream);
+    if (!is_on_device)
         (void)VMAFGPU__GPU_CALL(v, copy_out,
                                 (slot->map_staging, x->shares, sizeof *slot->map_staging * (size_t)blocks, stream));
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->mapped, stream));
@@ -32889,7 +32888,7 @@ typedef struct vmafgpu__edits_tested {
 
 /* Scores a pair as the base, tries an edit and computes maps. `first` points to the reference; the distorted frame
  * follows the reference in memory. */
-static vmafgpu_result vmafgpu__ask_edits(vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
+static vmafgpu_result vmafgpu__run_edits(vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
                                          vmafgpu__edits_tested *out) {
     vmafgpu_frame frames[2];
     vmafgpu_edit edit;
@@ -32995,7 +32994,7 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
         v->gpu = i ? NULL : t->gpu;
         v->edits_on_gpu = i ? NULL : t->edits_on_gpu;
         v->backend = i ? &vmafgpu__cpu_backend : t->backend;
-        result[i] = vmafgpu__ask_edits(v, (i ? host : device) + at, space, pitch, &tested[i]);
+        result[i] = vmafgpu__run_edits(v, (i ? host : device) + at, space, pitch, &tested[i]);
         vmafgpu__give(v, v->edits);
         v->edits = NULL;
         t->cpu = other->cpu;
@@ -33849,7 +33848,7 @@ static vmafgpu_result vmafgpu__try_sizes(vmafgpu *v) {
  * chroma. */
 static vmafgpu_result vmafgpu__check_colour(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
-    const vmafgpu__feature *looking = vmafgpu__looks_at_chroma(v);
+    const vmafgpu__feature *looking = vmafgpu__chroma_feature(v);
     if (!c->colour.matrix && (c->colour.range || c->colour.siting || c->colour.transfer))
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.colour.matrix: is not set, but config.colour.%s is set",
                              c->colour.range    ? "range"
@@ -34256,7 +34255,7 @@ static vmafgpu_result vmafgpu__push(vmafgpu *v, const char *function, const vmaf
     const int wanted = v->pushed % v->config.subsample == 0;
     const int64_t row = v->pushed / v->config.subsample;
     const int looked_at = wanted || v->wants_every_pair;
-    if (looked_at || vmafgpu__remembers(v, 1))
+    if (looked_at || vmafgpu__uses_references(v, 1))
         result = vmafgpu__check_chroma(v, function, "reference", reference);
     if (looked_at && result == VMAFGPU_OK)
         result = vmafgpu__check_chroma(v, function, "distorted", distorted);
@@ -34385,7 +34384,7 @@ static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, 
                 function, v->features[i]->name);
     if (result == VMAFGPU_OK)
         result = vmafgpu__check_frame(v, function, "reference", reference);
-    if (result == VMAFGPU_OK && vmafgpu__remembers(v, 1))
+    if (result == VMAFGPU_OK && vmafgpu__uses_references(v, 1))
         result = vmafgpu__check_chroma(v, function, "reference", reference);
     return result == VMAFGPU_OK ? vmafgpu__submit(v, phase == VMAFGPU__SEEDING ? "preceding frame" : "following frame",
                                                   count, reference, NULL, 1)
@@ -34475,7 +34474,7 @@ static vmafgpu_result vmafgpu__score_pairs(vmafgpu *v, const char *function, con
                                          : "score");
     if (previous)
         result = vmafgpu__check_frame(v, function, "previous", previous);
-    if (previous && result == VMAFGPU_OK && vmafgpu__remembers(v, 1))
+    if (previous && result == VMAFGPU_OK && vmafgpu__uses_references(v, 1))
         result = vmafgpu__check_chroma(v, function, "previous", previous);
     if (result == VMAFGPU_OK)
         result = vmafgpu__check_candidate(v, function, "reference", reference);

@@ -7940,7 +7940,7 @@ GPU_FN double ssim_rounding(double size) {
 
 /* Returns whether the mean of a sum between `low` and `high` may round to different floats. Also returns true if the
  * range contains NaN. */
-GPU_FN bool ssim_is_doubtful(double low, double high, double n) {
+GPU_FN bool ssim_is_uncertain(double low, double high, double n) {
     const float a = (float)quotient(low, n), b = (float)quotient(high, n);
     return !(a == b);
 }
@@ -8006,7 +8006,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
         }
         error = 1.01 * (error + 4096 * ssim_rounding(size) * 2);
         store(words + bit, total);
-        uncertain[thread] = ssim_is_doubtful(total - error, total + error, n) || (launch.uncertain >> bit & 1);
+        uncertain[thread] = ssim_is_uncertain(total - error, total + error, n) || (launch.uncertain >> bit & 1);
         if (uncertain[thread])
             atomic_add((int64_t *)(words + launch.uncertain_word), (int64_t)1 << bit);
         totals[thread] = total;
@@ -8084,7 +8084,7 @@ GPU_FN void ssim_finalise(const vmafgpu__ssim_launch &launch) {
             }
             block_barrier();
         }
-        if (thread || ssim_is_doubtful(low, high, n) || launch.still_uncertain >> bit & 1)
+        if (thread || ssim_is_uncertain(low, high, n) || launch.still_uncertain >> bit & 1)
             continue;
         store(words + bit, low);
         atomic_add((int64_t *)(words + launch.uncertain_word), -((int64_t)1 << bit));
@@ -8332,7 +8332,7 @@ GPU_FN uint32_t ciede_chroma_sample(const vmafgpu__ciede_launch &launch, uint32_
 
 /* Returns the result for an uncertain pixel with these samples. If the host has supplied this result, returns it;
  * otherwise returns `found` and lists the pixel for the host. */
-GPU_FN float ciede_doubtful(uint64_t *words, const uint32_t (&sample)[2][3], float found) {
+GPU_FN float ciede_uncertain(uint64_t *words, const uint32_t (&sample)[2][3], float found) {
     const uint32_t own[3] = { sample[0][0] | sample[1][0] << 16, sample[0][1] | sample[1][1] << 16,
                               sample[0][2] | sample[1][2] << 16 };
     const uint32_t *list = (const uint32_t *)(words + VMAFGPU__CIEDE_LIST),
@@ -8383,7 +8383,7 @@ GPU_FN void ciede(const vmafgpu__ciede_launch &launch) {
             difference = ciede_difference(p, q, uncertainty);
             if (uncertainty > 0)
                 difference =
-                    ciede_doubtful((uint64_t *)launch.words + (int64_t)z * launch.word_stride, sample, difference);
+                    ciede_uncertain((uint64_t *)launch.words + (int64_t)z * launch.word_stride, sample, difference);
         }
     }
     tile[thread % GROUP * STRIDE + thread / GROUP] = difference;
@@ -9211,8 +9211,8 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
     /* `nothing` is always 0, but the compiler cannot know this. It is added to values that are equal in all lanes,
      * because the compiler would otherwise keep all of them in scalar registers, of which there are too few. */
     const int32_t nothing = LANES == 64 ? (int32_t)(unit >> 31) : 0;
-    const bool is_there = index < (uint32_t)batch.count;
-    const vmafgpu__gpu_edit e = edit_load(batch, is_there ? index : 0);
+    const bool has_edit = index < (uint32_t)batch.count;
+    const vmafgpu__gpu_edit e = edit_load(batch, has_edit ? index : 0);
     const int32_t frame[2] = { batch.width, batch.height }, size[2] = { g.w, g.h };
     vmafgpu__rect changed = edit_rect(e), bands = {}, around = {};
 #pragma unroll
@@ -9232,7 +9232,7 @@ template <class Kind> GPU_FN void edit_adm(const vmafgpu__edit_adm_launch &launc
     const EditPicture picture =
         edit_picture(batch, index, e, changed, Kind::SCALE, plane[1], pitch[1], batch.band, batch.band_pitch);
     const int32_t y = around.of[1].first + (int32_t)(unit % (uint32_t)launch.strips) * (lanes.count - 2);
-    const int32_t end = is_there && y < around.of[1].end ? around.of[0].end : 0;
+    const int32_t end = has_edit && y < around.of[1].end ? around.of[0].end : 0;
     /* `own_tile` is the first even row of the tile of the group. The odd rows begin at the same offset in the other
      * half. */
     uint32_t *tile = (uint32_t *)shared_memory() + warp_index() * Kind::TILE_WORDS;

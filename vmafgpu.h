@@ -734,7 +734,7 @@ extern "C" {
  * ------------------------------------------------------------------------------------------------ */
 #define VMAFGPU_RESULTS(X) \
     X(VMAFGPU_OK,                 0, "success") \
-    X(VMAFGPU_AGAIN,              1, "no score is ready (push another pair or flush), or the queue is full (retry later)") \
+    X(VMAFGPU_AGAIN,              1, "no score is ready (push a pair or flush), or the queue is full (retry later)") \
     X(VMAFGPU_END,                2, "all scores of the clip have been delivered") \
     X(VMAFGPU_ERROR_ARGUMENT,    -1, "an argument or a config field is missing or out of range") \
     X(VMAFGPU_ERROR_MEMORY,      -2, "out of memory") \

@@ -5,8 +5,12 @@
 #     test/simulated/images.sh FOLDER
 folder=$1
 
+# replace NAME: writes standard input to a file in one step, because other tests may read the file at this moment
+replace() {
+    cat > "$folder/$1.$$" && mv "$folder/$1.$$" "$folder/$1"
+}
 image() { # NAME TARGET
-    printf '.version 8.0\n.target sm_%s\n// end of vmafgpu kernels\n' "$2" > "$folder/$1"
+    printf '.version 8.0\n.target sm_%s\n// end of vmafgpu kernels\n' "$2" | replace "$1"
 }
 image simulated_75.ptx 75
 image simulated_80.ptx 80
@@ -46,4 +50,4 @@ bundle() {
     code_object 65
     code_object 76
 }
-bundle > "$folder/simulated.hsaco"
+bundle | replace simulated.hsaco

@@ -345,6 +345,11 @@
  *       vmafgpu_stream_wait() may also overwrite the frame.
  *   - Luma in device memory is read in place if the address and pitch are multiples of 16 bytes, the length of a row is
  *     a multiple of 4 bytes, samples are in the low bits, and config.max_edit_size is 0.
+ *   - Streams: a frame must be ready when the GPU reads it. If it is filled by work on a stream, set gpu.stream, or call
+ *     vmafgpu_after_stream() before the push. The streams of the library do not wait for the default stream, although
+ *     streams of a program usually do. So if gpu.stream is 0, frames that work on the default stream still fills are
+ *     scored too early, without an error: pass CU_STREAM_LEGACY, or call vmafgpu_after_stream(v, NULL). The default
+ *     stream has the handle 0 in most frameworks.
  *   - You can call the library from any thread, whatever CUDA context or HIP device is current. The library restores
  *     the current context or device and leaves no error state in HIP. Several contexts can share a GPU.
  *
@@ -369,9 +374,9 @@
  * speed_temporal, the preceding pair), and the run is shortened by the same number of pairs. Each GPU uses as much
  * memory as a single GPU would with the same settings. Device frames are read in place if they are on the GPU that
  * vmafgpu_next_device() returns before the push. Frames on another GPU are copied peer to peer; this requires one byte
- * per sample for 8-bit frames, and samples in the low bits of 16-bit words otherwise. gpu.stream, gpu.cuda_context and
- * vmafgpu_stream_wait() require a single GPU. With several GPUs, therefore, device frames must be ready when they are
- * pushed. RGB frames must be in host or pinned memory if several GPUs are used.
+ * per sample for 8-bit frames, and samples in the low bits of 16-bit words otherwise. gpu.stream, gpu.cuda_context,
+ * vmafgpu_stream_wait() and vmafgpu_after_stream() require a single GPU. With several GPUs, therefore, device frames
+ * must be ready when they are pushed. RGB frames must be in host or pinned memory if several GPUs are used.
  *
  * GPU: failures. vmafgpu_backend_note() and vmafgpu_last_error() explain the cause.
  *   what happens                                         backend AUTO                            backend CUDA or HIP
@@ -395,7 +400,8 @@
  *     unchanged. Each score is bit-identical to the score that libvmaf computes for the last frame of a clip that ends
  *     with this pair. motion2 is never lower than without config.live, so most scores are slightly higher. Pooling uses
  *     these scores.
- *   - vmafgpu_try_push(), _next_score(), _reusable_count(), _request_map() and _stream_wait() never wait for a GPU.
+ *   - vmafgpu_try_push(), _next_score(), _reusable_count(), _request_map(), _stream_wait() and _after_stream() never
+ *     wait for a GPU.
  *     vmafgpu_push(), _acquire_pair(), _flush(), _reset(), _close(), _wait() and calls for single pairs and edits can
  *     wait. vmafgpu_open() takes a quarter of a second or more if it opens a GPU. On the CPU, vmafgpu_try_push() scores
  *     the pair during the call.
@@ -806,7 +812,9 @@ typedef enum vmafgpu_pixels {
     VMAFGPU_PIXELS_RGB24,    /* bytes R, G, B; not in surfaces                                               */
     VMAFGPU_PIXELS_RGB10A2,  /* little-endian 32-bit words, R in the lowest ten bits, A in the highest two
                                 (VK_FORMAT_A2B10G10R10_UNORM_PACK32, DXGI_FORMAT_R10G10B10A2_UNORM)          */
-    VMAFGPU_PIXELS_RGBA16F   /* four IEEE half floats R, G, B, A in linear light (VK_FORMAT_R16G16B16A16_SFLOAT) */
+    VMAFGPU_PIXELS_RGBA16F,  /* four IEEE half floats R, G, B, A in linear light (VK_FORMAT_R16G16B16A16_SFLOAT) */
+    VMAFGPU_PIXELS_RGB8_PLANAR /* three planes of bytes, as in tensors of shape (3, height, width): data[0] is R,
+                                data[1] is G, data[2] is B. pitch[0] applies to all planes. Not in surfaces */
 } vmafgpu_pixels;
 
 /* ---- Conversion of RGB to YUV ----
@@ -882,7 +890,7 @@ typedef struct vmafgpu_frame {
     const void     *data[3];
     ptrdiff_t       pitch[3];
     vmafgpu_memory  memory;        /* default: host                                                          */
-    vmafgpu_pixels  pixels;        /* default: YUV. With RGB, only data[0] and pitch[0] are used             */
+    vmafgpu_pixels  pixels;        /* default: YUV. With RGB, only data[0] and pitch[0] are used, except in RGB8_PLANAR */
     uint64_t        tag;           /* any value, for example a timestamp or a pointer. vmafgpu_score.tag returns the tag
                                       of the distorted frame; the tags of other frames are ignored */
 } vmafgpu_frame;
@@ -1016,7 +1024,8 @@ typedef struct vmafgpu_gpu_config {
     void       *stream;                 /* CUstream or hipStream_t of the caller: frames in device memory are ready when
                                            the stream has finished all work that was queued on it before the push. If
                                            NULL, frames must be ready when they are pushed. For the default stream, pass
-                                           CU_STREAM_LEGACY, or hipStreamLegacy if the runtime supports it */
+                                           CU_STREAM_LEGACY, or hipStreamLegacy if the runtime supports it. See also
+                                           vmafgpu_after_stream() */
     vmafgpu_memory frame_memory;        /* the kinds of memory that frames can be in; narrower choices save memory. HOST
                                            (default): any kind; PINNED: pinned, device, surfaces and arrays; DEVICE:
                                            device, surfaces and arrays; SURFACE: surfaces and arrays. Set SURFACE even
@@ -1393,6 +1402,16 @@ VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
 VMAFGPU_API int64_t        vmafgpu_reusable_count(vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs);
 VMAFGPU_API vmafgpu_result vmafgpu_stream_wait(vmafgpu *context, void *stream, int64_t pairs);
+
+/* Makes pairs that are pushed later, single pairs and edits wait for the work that is on a CUstream or hipStream_t at
+ * the time of the call. The calling thread does not wait. Use this function instead of config.gpu.stream if frames are
+ * filled on several streams, or on a stream that does not exist yet when the context is opened.
+ *   - NULL is the default stream, as in CUDA and HIP. (In config.gpu.stream, NULL means that frames are ready when they
+ *     are pushed.)
+ *   - Pairs that were pushed earlier and wait for their batch to become full are also delayed.
+ *   - If the CPU is used, the function does nothing and returns VMAFGPU_OK. With gpu.devices or gpu.open_in_background
+ *     it returns VMAFGPU_ERROR_STATE. */
+VMAFGPU_API vmafgpu_result vmafgpu_after_stream(vmafgpu *context, void *stream);
 
 /* Scores one pair without changing the clip in progress and without allocating memory, for encoders that try
  * candidates. The frames are borrowed only during the call. `previous` is the reference frame that precedes
@@ -2253,7 +2272,7 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 /* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
  * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
  * value. */
-#define VMAFGPU__KERNEL_INTERFACE 0xc3fda170u
+#define VMAFGPU__KERNEL_INTERFACE 0x20bddf28u
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
  * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
@@ -2323,7 +2342,8 @@ typedef struct vmafgpu__import_launch {
 enum { VMAFGPU__PIXELS_THREADS = 64, VMAFGPU__PIXELS_AT_ONCE = 4, VMAFGPU__PIXELS_ROWS = 4 };
 
 typedef struct vmafgpu__pixels_item {
-    uint64_t source; /* an address or a surface handle */
+    uint64_t source;    /* an address or a surface handle */
+    uint64_t planes[2]; /* addresses of G and B, if the pixels are in planes */
     int64_t source_pitch;
     void *luma;      /* in packed form */
     void *chroma[2]; /* u and v in the format of the caller; NULL if not needed */
@@ -3768,6 +3788,8 @@ typedef struct vmafgpu__backend_table {
     void (*keep)(vmafgpu *v);
     /* Makes the stream of the caller wait for all work on earlier positions. */
     vmafgpu_result (*wait_on_stream)(vmafgpu *v, void *stream, int64_t position);
+    /* Makes the work on later positions wait for the work that is on a stream of the caller now. */
+    vmafgpu_result (*after_stream)(vmafgpu *v, void *stream);
     /* Whether an address is in a lent buffer that is not part of v->lending.memory. */
     int (*owns)(const vmafgpu *v, const void *address);
     /* Checks a frame in device memory, except for its pitch. If NULL, frames in device memory are refused. */
@@ -7611,7 +7633,8 @@ struct vmafgpu__cpu {
  */
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
 
-static const char *const vmafgpu__pixel_names[] = { "YUV", "RGBA8", "BGRA8", "RGB24", "RGB10A2", "RGBA16F" };
+static const char *const vmafgpu__pixel_names[] = { "YUV",     "RGBA8",   "BGRA8",      "RGB24",
+                                                    "RGB10A2", "RGBA16F", "RGB8_PLANAR" };
 
 #endif
 #ifndef VMAFGPU_NO_RGB
@@ -7659,8 +7682,9 @@ VMAFGPU__FN uint32_t vmafgpu__luma_sample(const vmafgpu__luma_parts *p, uint32_t
     return (high + (low >> VMAFGPU__LUMA_PART)) >> (VMAFGPU__LUMA_SHIFT - VMAFGPU__LUMA_PART);
 }
 
-/* The memory layout of a pixel format: bytes per pixel; bits per component; whether blue comes first. The first
- * component is in the lowest bits. Components of 16 bits are half floats. */
+/* The memory layout of a pixel format: bytes per pixel, which are 1 if the components are in planes; bits per
+ * component; whether blue comes first. The first component is in the lowest bits. Components of 16 bits are half
+ * floats. */
 typedef struct vmafgpu__pixel_form {
     int32_t bytes, bits, is_reversed;
 } vmafgpu__pixel_form;
@@ -7701,11 +7725,11 @@ typedef struct vmafgpu__pixels_launch {
 
 VMAFGPU__COLD
 
-enum { VMAFGPU__PIXEL_FORMS = VMAFGPU_PIXELS_RGBA16F + 1, VMAFGPU__LUMA_DIGIT = 15 };
+enum { VMAFGPU__PIXEL_FORMS = VMAFGPU_PIXELS_RGB8_PLANAR + 1, VMAFGPU__LUMA_DIGIT = 15 };
 
 /* One entry per value of frame.pixels. */
 static const vmafgpu__pixel_form vmafgpu__pixel_forms[VMAFGPU__PIXEL_FORMS] = {
-    { 0, 0, 0 }, { 4, 8, 0 }, { 4, 8, 1 }, { 3, 8, 0 }, { 4, 10, 0 }, { 8, 16, 0 },
+    { 0, 0, 0 }, { 4, 8, 0 }, { 4, 8, 1 }, { 3, 8, 0 }, { 4, 10, 0 }, { 8, 16, 0 }, { 1, 8, 0 },
 };
 
 struct vmafgpu__colours {
@@ -7814,9 +7838,12 @@ VMAFGPU__COLD_END
 
 /* ---- rows ---- */
 
+/* In both jobs, `offset` is the distance in bytes from a row of R to the row of each component, if they are in planes.
+ */
 typedef struct vmafgpu__luma_job {
     const vmafgpu__pixel_form *form;
     const vmafgpu__colour_plane *plane;
+    const ptrdiff_t *offset;
     const uint16_t *transfer;
     int wide, shift; /* `wide`: 1 if samples are words; `shift`: left shift of samples */
 } vmafgpu__luma_job;
@@ -7824,6 +7851,7 @@ typedef struct vmafgpu__luma_job {
 typedef struct vmafgpu__chroma_job {
     const vmafgpu__pixel_form *form;
     const vmafgpu__colour_plane *plane; /* [2] */
+    const ptrdiff_t *offset;
     const vmafgpu__chroma_taps *across, *down;
     const uint16_t *transfer;
     int wide, shift, step; /* `wide`: 1 if samples are words; `shift`: left shift of samples; `step`: bytes from one
@@ -7839,12 +7867,32 @@ typedef struct vmafgpu__pixels_functions {
     void (*chroma)(const vmafgpu__chroma_job *job, const uint8_t *const *rows, int w, uint8_t *const *out);
 } vmafgpu__pixels_functions;
 
+/* Returns the address of a component, which can be in another block of memory than `pixels`. */
+static inline const uint8_t *vmafgpu__component(const uint8_t *pixels, ptrdiff_t offset) {
+    return (const uint8_t *)((uintptr_t)pixels + (uintptr_t)offset);
+}
+
+/* Writes pixels in planes as words of 32 bits. */
+static inline void vmafgpu__interleave_pixels(const uint8_t *pixels, const ptrdiff_t *offset, int count,
+                                              uint8_t *words) {
+    const uint8_t *g = vmafgpu__component(pixels, offset[1]), *b = vmafgpu__component(pixels, offset[2]);
+    for (int i = 0; i < count; i++) {
+        words[4 * i] = pixels[i];
+        words[4 * i + 1] = g[i];
+        words[4 * i + 2] = b[i];
+        words[4 * i + 3] = 0;
+    }
+}
+
 /* Unpacks the three components of `count` pixels. `count` is at most MOST_PIXELS. */
 enum { VMAFGPU__MOST_PIXELS = 2 * VMAFGPU__CHUNK + 2 };
 
-static void vmafgpu__unpack_pixels(const vmafgpu__pixel_form *form, const uint16_t *transfer, const uint8_t *pixels,
-                                   int count, uint16_t (*codes)[VMAFGPU__MOST_PIXELS]) {
-    for (int i = 0; i < count && form->bits == 8; i++, pixels += form->bytes)
+static void vmafgpu__unpack_pixels(const vmafgpu__pixel_form *form, const ptrdiff_t *offset, const uint16_t *transfer,
+                                   const uint8_t *pixels, int count, uint16_t (*codes)[VMAFGPU__MOST_PIXELS]) {
+    for (int k = 0; k < 3 && form->bytes == 1; k++)
+        for (int i = 0; i < count; i++)
+            codes[k][i] = vmafgpu__component(pixels, offset[k])[i];
+    for (int i = 0; i < count && form->bits == 8 && form->bytes > 1; i++, pixels += form->bytes)
         for (int k = 0; k < 3; k++)
             codes[k][i] = pixels[k];
     for (int i = 0; i < count && form->bits == 10; i++, pixels += 4) {
@@ -7867,7 +7915,8 @@ static void vmafgpu__pixels_row_scalar(const vmafgpu__luma_job *job, const uint8
     uint16_t codes[3][VMAFGPU__MOST_PIXELS];
     for (int x = 0, count; x < w; x += count) {
         count = w - x < VMAFGPU__CHUNK ? w - x : VMAFGPU__CHUNK;
-        vmafgpu__unpack_pixels(job->form, job->transfer, pixels + (ptrdiff_t)x * job->form->bytes, count, codes);
+        vmafgpu__unpack_pixels(job->form, job->offset, job->transfer, pixels + (ptrdiff_t)x * job->form->bytes, count,
+                               codes);
         for (int i = 0; i < count; i++, out += 1 + job->wide)
             vmafgpu__put_sample(out, job->wide,
                                 vmafgpu__colour_sample(job->plane, codes[0][i], codes[1][i], codes[2][i])
@@ -7886,6 +7935,13 @@ static ptrdiff_t vmafgpu__pixel_pitch(const vmafgpu_config *c, const vmafgpu_fra
     return frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)c->width * vmafgpu__pixel_forms[frame->pixels].bytes;
 }
 
+/* Sets the distances from R to each component of a frame in planes; they are 0 for all other frames. */
+static void vmafgpu__component_offsets(const vmafgpu_frame *frame, ptrdiff_t *offset) {
+    const int in_planes = vmafgpu__pixel_forms[frame->pixels].bytes == 1;
+    for (int k = 0; k < 3; k++)
+        offset[k] = in_planes ? (ptrdiff_t)((uintptr_t)frame->data[k] - (uintptr_t)frame->data[0]) : 0;
+}
+
 /* Returns the address of row y of an output plane. Stores the distance between neighbouring samples, in bytes, in
  * *step. */
 static uint8_t *vmafgpu__row_to_write(const vmafgpu_config *c, const vmafgpu_frame *frame, int plane, int y,
@@ -7899,8 +7955,11 @@ static void vmafgpu__convert_luma(const vmafgpu *v, const vmafgpu__cpu_functions
     const vmafgpu_config *c = &v->config;
     const vmafgpu_frame *from = conversion->from;
     const ptrdiff_t pitch = vmafgpu__pixel_pitch(c, from);
+    ptrdiff_t offset[3];
     vmafgpu__luma_job job;
     int step;
+    vmafgpu__component_offsets(from, offset);
+    job.offset = offset;
     job.form = &vmafgpu__pixel_forms[from->pixels];
     job.plane = &v->colours->plane[from->pixels][0];
     job.transfer = v->colours->transfer;
@@ -7924,8 +7983,8 @@ static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t 
     for (int j = 0; j < 3; j++) {
         if (!down->weight[j])
             continue;
-        vmafgpu__unpack_pixels(job->form, job->transfer, rows[j] + (ptrdiff_t)first * job->form->bytes, end - first,
-                               codes);
+        vmafgpu__unpack_pixels(job->form, job->offset, job->transfer, rows[j] + (ptrdiff_t)first * job->form->bytes,
+                               end - first, codes);
         for (int k = 0; k < 3; k++)
             for (int i = 0; i < end - first; i++)
                 sums[k][first - before + i] += (uint32_t)down->weight[j] * codes[k][i];
@@ -7961,7 +8020,10 @@ static void vmafgpu__convert_chroma(const vmafgpu *v, const vmafgpu__cpu_functio
     const vmafgpu_frame *from = conversion->from;
     const vmafgpu__colours *colours = v->colours;
     const int w = vmafgpu__chroma_width(c);
+    ptrdiff_t offset[3];
     vmafgpu__chroma_job job;
+    vmafgpu__component_offsets(from, offset);
+    job.offset = offset;
     job.form = &vmafgpu__pixel_forms[from->pixels];
     job.plane = &colours->plane[from->pixels][1];
     job.across = &colours->across;
@@ -8113,6 +8175,11 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
                 memcpy(words + 4 * i, pixels + 3 * (x + i), 4);
             (void)vmafgpu__pixels_words(job, &d, words, VMAFGPU__CHUNK, out + (ptrdiff_t)x * (1 + job->wide));
         }
+        for (; bytes == 1 && x + VMAFGPU__CHUNK <= w; x += VMAFGPU__CHUNK) {
+            uint8_t words[4 * VMAFGPU__CHUNK];
+            vmafgpu__interleave_pixels(pixels + x, job->offset, VMAFGPU__CHUNK, words);
+            (void)vmafgpu__pixels_words(job, &d, words, VMAFGPU__CHUNK, out + (ptrdiff_t)x * (1 + job->wide));
+        }
     }
     vmafgpu__pixels_row_scalar(job, pixels + (ptrdiff_t)x * bytes, w - x, out + (ptrdiff_t)x * (1 + job->wide));
 }
@@ -8142,9 +8209,12 @@ VMAFGPU__INLINE void vmafgpu__chroma_sums(const vmafgpu__chroma_job *job, const 
         if (bytes == 4 || !job->down->weight[j])
             continue;
         const int last = before + count - 1; /* avoids reads beyond the end of the row */
-        for (int i = 0; i < last; i++)
+        if (bytes == 1)
+            vmafgpu__interleave_pixels(from[j], job->offset, before + count, words[j]);
+        for (int i = 0; i < last && bytes == 3; i++)
             memcpy(words[j] + 4 * i, from[j] + 3 * i, 4);
-        memcpy(words[j] + 4 * last, from[j] + 3 * last, 3);
+        if (bytes == 3)
+            memcpy(words[j] + 4 * last, from[j] + 3 * last, 3);
         from[j] = words[j];
     }
     for (int i = 0; i < before + count; i += LANES) {
@@ -25561,6 +25631,7 @@ static const vmafgpu__backend_table vmafgpu__cpu_backend = {
     VMAFGPU__SET(finalise, NULL),
     VMAFGPU__SET(keep, NULL),
     VMAFGPU__SET(wait_on_stream, NULL),
+    VMAFGPU__SET(after_stream, NULL),
     VMAFGPU__SET(owns, NULL),
     VMAFGPU__SET(check_device_frame, NULL),
     VMAFGPU__SET(next_device, NULL),
@@ -25632,7 +25703,7 @@ static ptrdiff_t vmafgpu__luma_row(const vmafgpu_config *c, const vmafgpu_frame 
 static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, const char *which,
                                             const vmafgpu_frame *frame) {
     const vmafgpu_colour *colour = &v->config.colour;
-    if ((int)frame->pixels < VMAFGPU_PIXELS_YUV || frame->pixels > VMAFGPU_PIXELS_RGBA16F)
+    if ((int)frame->pixels < VMAFGPU_PIXELS_YUV || frame->pixels > VMAFGPU_PIXELS_RGB8_PLANAR)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels is invalid (%d); use a value of vmafgpu_pixels",
                              function, which, (int)frame->pixels);
     if (frame->pixels && !colour->matrix)
@@ -25641,6 +25712,18 @@ static vmafgpu_result vmafgpu__check_pixels(vmafgpu *v, const char *function, co
     if (frame->pixels == VMAFGPU_PIXELS_RGBA16F && !colour->transfer)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.pixels requires config.colour.transfer (RGBA16F)",
                              function, which);
+#ifndef VMAFGPU_NO_RGB
+    const ptrdiff_t pitch = frame->pixels ? vmafgpu__pixel_pitch(&v->config, frame) : 0;
+    for (int i = 1; i < 3 && frame->pixels == VMAFGPU_PIXELS_RGB8_PLANAR; i++) {
+        if (!frame->data[i] && frame->memory < VMAFGPU_MEMORY_SURFACE)
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: %s.data[%d] is NULL, but RGB8_PLANAR has three planes",
+                                 function, which, i);
+        if (frame->pitch[i] && frame->pitch[i] != pitch)
+            return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                                 "%s: %s.pitch[%d] must be 0 or equal pitch[0] with RGB8_PLANAR (%lld)", function,
+                                 which, i, (long long)frame->pitch[i]);
+    }
+#endif
     return VMAFGPU_OK;
 }
 
@@ -26836,6 +26919,8 @@ static void vmafgpu__add_pixels(const vmafgpu *v, vmafgpu__slot *slot, const vma
     memset(item, 0, sizeof *item);
     slot->pixels_kind[slot->pixels_count++] = (unsigned char)vmafgpu__pixels_kind_of(frame);
     item->source = (uint64_t)(uintptr_t)frame->data[0];
+    for (int i = 0; i < 2; i++)
+        item->planes[i] = (uint64_t)(uintptr_t)frame->data[1 + i];
     item->source_pitch = frame->memory == VMAFGPU_MEMORY_SURFACE ? 0 : vmafgpu__pixel_pitch(&v->config, frame);
     item->luma = (void *)(uintptr_t)to;
     for (int i = 0; i < 2 && with_chroma && plane->planes; i++)
@@ -28196,12 +28281,32 @@ static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int6
                : vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_stream_wait: driver rejects the stream (%d)", error);
 }
 
+/* Makes the streams of all slots wait, because any slot can contain the next pair. Edits use all streams of the first
+ * slot. */
+static vmafgpu_result vmafgpu__gpu_after_stream(vmafgpu *v, void *stream) {
+    vmafgpu__gpu *g = v->gpu;
+    int error = 0;
+    if (g->is_dead)
+        return VMAFGPU_OK;
+    vmafgpu__gpu_enter(v);
+    error = g->driver.event_record(g->caller_event, stream);
+    for (int i = 0; i < g->queue && error == 0; i++)
+        for (int k = 0; k < (g->edits && i == 0 ? VMAFGPU__STREAMS : 1) && error == 0; k++)
+            error = g->driver.stream_wait_event(g->slots[i].streams[k], g->caller_event, 0);
+    vmafgpu__gpu_leave(v);
+    return error == 0 ? VMAFGPU_OK
+                      : vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_after_stream: driver rejects the stream (%d)",
+                                      error);
+}
+
 /* Returns the reason why the GPU cannot read a frame in place, or NULL if it can. `is_one_of_many` states whether
  * several GPUs are used. */
 static const char *vmafgpu__why_unreadable(const vmafgpu *v, const vmafgpu_frame *frame, int is_one_of_many) {
     const char *image = vmafgpu__image_name(frame);
     if (image && frame->pixels == VMAFGPU_PIXELS_RGB24)
         return "cannot hold RGB24; use pixels of four components, or planes";
+    if (image && frame->pixels == VMAFGPU_PIXELS_RGB8_PLANAR)
+        return "cannot hold RGB8_PLANAR; use pixels of four components, or device memory";
     if (image && !v->gpu->vendor->has_surfaces)
         return "HIP does not support; copy it to linear memory";
     if (is_one_of_many && (image || frame->pixels))
@@ -28518,7 +28623,7 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
                 (k > 0 && !VMAFGPU__GPU_CALL(v, event_create, (&slot->branch[k], NO_TIMING))))
                 return 0;
     }
-    if (v->config.gpu.stream && !VMAFGPU__GPU_CALL(v, event_create, (&g->caller_event, NO_TIMING)))
+    if (!VMAFGPU__GPU_CALL(v, event_create, (&g->caller_event, NO_TIMING)))
         return 0;
     if (g->edits && !v->edits_on_gpu->create(v))
         return 0;
@@ -29392,6 +29497,7 @@ static const vmafgpu__backend_table vmafgpu__cuda_backend = {
     VMAFGPU__SET(finalise, NULL),
     VMAFGPU__SET(keep, vmafgpu__gpu_keep),
     VMAFGPU__SET(wait_on_stream, vmafgpu__gpu_wait_on_stream),
+    VMAFGPU__SET(after_stream, vmafgpu__gpu_after_stream),
     VMAFGPU__SET(owns, NULL),
     VMAFGPU__SET(check_device_frame, vmafgpu__gpu_check_device_frame),
     VMAFGPU__SET(next_device, vmafgpu__gpu_next_device),
@@ -29698,6 +29804,7 @@ static const vmafgpu__backend_table vmafgpu__hip_backend = {
     VMAFGPU__SET(finalise, NULL),
     VMAFGPU__SET(keep, vmafgpu__gpu_keep),
     VMAFGPU__SET(wait_on_stream, vmafgpu__gpu_wait_on_stream),
+    VMAFGPU__SET(after_stream, vmafgpu__gpu_after_stream),
     VMAFGPU__SET(owns, NULL),
     VMAFGPU__SET(check_device_frame, vmafgpu__gpu_check_device_frame),
     VMAFGPU__SET(next_device, vmafgpu__gpu_next_device),
@@ -30300,6 +30407,13 @@ static vmafgpu_result vmafgpu__fleet_wait_on_stream(vmafgpu *v, void *stream, in
                          vmafgpu__fleet_has_gpu(v->fleet) ? "devices" : "open_in_background");
 }
 
+static vmafgpu_result vmafgpu__fleet_after_stream(vmafgpu *v, void *stream) {
+    (void)stream;
+    return vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
+                         "vmafgpu_after_stream: not supported with config.gpu.%s; push frames that are ready",
+                         vmafgpu__fleet_has_gpu(v->fleet) ? "devices" : "open_in_background");
+}
+
 /* Checks a frame in device memory. Only the first GPU checks the frame, on behalf of all units. */
 static vmafgpu_result vmafgpu__fleet_check_device_frame(vmafgpu *v, const char *function, const char *which,
                                                         const vmafgpu_frame *frame) {
@@ -30525,6 +30639,7 @@ static const vmafgpu__backend_table vmafgpu__fleet_backend = {
     VMAFGPU__SET(finalise, vmafgpu__fleet_finalise),
     VMAFGPU__SET(keep, vmafgpu__fleet_keep),
     VMAFGPU__SET(wait_on_stream, vmafgpu__fleet_wait_on_stream),
+    VMAFGPU__SET(after_stream, vmafgpu__fleet_after_stream),
     VMAFGPU__SET(owns, vmafgpu__fleet_owns),
     VMAFGPU__SET(check_device_frame, vmafgpu__fleet_check_device_frame),
     VMAFGPU__SET(next_device, vmafgpu__fleet_next_device),
@@ -33786,6 +33901,7 @@ static const vmafgpu__backend_table vmafgpu__no_backend = {
     VMAFGPU__SET(finalise, NULL),
     VMAFGPU__SET(keep, NULL),
     VMAFGPU__SET(wait_on_stream, NULL),
+    VMAFGPU__SET(after_stream, NULL),
     VMAFGPU__SET(owns, NULL),
     VMAFGPU__SET(check_device_frame, NULL),
     VMAFGPU__SET(next_device, NULL),
@@ -35024,6 +35140,14 @@ static vmafgpu_result vmafgpu__wait_on_stream(vmafgpu *v, void *stream, int64_t 
 
 VMAFGPU_API vmafgpu_result vmafgpu_stream_wait(vmafgpu *context, void *stream, int64_t pairs) {
     VMAFGPU__CALL(context, "vmafgpu_stream_wait", 0, vmafgpu__wait_on_stream(context, stream, pairs));
+}
+
+static vmafgpu_result vmafgpu__after_stream(vmafgpu *v, void *stream) {
+    return v->backend->after_stream ? v->backend->after_stream(v, stream) : VMAFGPU_OK;
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_after_stream(vmafgpu *context, void *stream) {
+    VMAFGPU__CALL(context, "vmafgpu_after_stream", 0, vmafgpu__after_stream(context, stream));
 }
 
 static vmafgpu__description vmafgpu__describe(const vmafgpu *v) {

@@ -694,12 +694,18 @@ typedef vmafgpu__pixels_item PixelsItem;
 
 struct LinearPixels {
     const uint8_t *row;
-    bool is_aligned; /* to 4 bytes */
+    uint64_t offset[2]; /* from R to G and B, if the pixels are in planes */
+    bool is_aligned;    /* to 4 bytes */
 };
 
 GPU_FN void open_row(LinearPixels &p, const PixelsItem &item, uint32_t y) {
     p.row = (const uint8_t *)item.source + (int64_t)y * item.source_pitch;
+    for (int i = 0; i < 2; i++)
+        p.offset[i] = item.planes[i] - item.source;
     p.is_aligned = (item.source | (uint64_t)item.source_pitch) % 4 == 0;
+}
+GPU_FN const uint8_t *plane_row(const LinearPixels &p, int i) {
+    return i ? (const uint8_t *)((uint64_t)p.row + p.offset[i - 1]) : p.row;
 }
 GPU_FN uint32_t load_word(const LinearPixels &p, uint32_t x) {
     return p.is_aligned ? load((const uint32_t *)(p.row + x))
@@ -714,6 +720,22 @@ GPU_FN Words4 load_words(const LinearPixels &p, uint32_t x) {
 /* Loads the three bytes of a pixel, which may cross a word boundary. */
 GPU_FN uint32_t load_three(const LinearPixels &p, uint32_t x) {
     return load(p.row + x) | (uint32_t)load(p.row + x + 1) << 8 | (uint32_t)load(p.row + x + 2) << 16;
+}
+/* Loads one pixel, or four, from three planes. */
+GPU_FN uint32_t load_planes(const LinearPixels &p, uint32_t x) {
+    return load(plane_row(p, 0) + x) | (uint32_t)load(plane_row(p, 1) + x) << 8 |
+           (uint32_t)load(plane_row(p, 2) + x) << 16;
+}
+GPU_FN bool has_plane_words(const LinearPixels &p, uint32_t x) {
+    return (((uint64_t)p.row | p.offset[0] | p.offset[1]) + x) % 4 == 0;
+}
+GPU_FN Words4 load_plane_words(const LinearPixels &p, uint32_t x) {
+    uint32_t plane[3], pixel[4];
+    for (int i = 0; i < 3; i++)
+        plane[i] = load((const uint32_t *)(plane_row(p, i) + x));
+    for (int i = 0; i < 4; i++)
+        pixel[i] = (plane[0] >> 8 * i & 255) | (plane[1] >> 8 * i & 255) << 8 | (plane[2] >> 8 * i & 255) << 16;
+    return { pixel[0], pixel[1], pixel[2], pixel[3] };
 }
 
 #ifdef GPU_SURFACES
@@ -735,9 +757,19 @@ GPU_FN bool has_words(const SurfacePixels &, uint32_t) {
 GPU_FN Words4 load_words(const SurfacePixels &p, uint32_t x) {
     return surface_words(p.surface, x, p.y);
 }
+/* No surface has pixels of three bytes or in planes. */
 GPU_FN uint32_t load_three(const SurfacePixels &, uint32_t) {
     return 0;
-} /* never called: no surface has pixels of three bytes */
+}
+GPU_FN uint32_t load_planes(const SurfacePixels &, uint32_t) {
+    return 0;
+}
+GPU_FN bool has_plane_words(const SurfacePixels &, uint32_t) {
+    return false;
+}
+GPU_FN Words4 load_plane_words(const SurfacePixels &, uint32_t) {
+    return { 0, 0, 0, 0 };
+}
 #endif
 
 /* The three components of a pixel. A pixel is one word with three bit fields, or two words with half-precision numbers,
@@ -760,7 +792,9 @@ GPU_FN Codes codes_of(const PixelsLaunch &launch, uint32_t low, uint32_t high) {
 template <class SOURCE> GPU_FN Codes pixel_codes(const PixelsLaunch &launch, const SOURCE &source, uint32_t x) {
     const uint32_t bytes = (uint32_t)launch.form.bytes, at = x * bytes;
     return bytes == 8 ? codes_of(launch, load_word(source, at), load_word(source, at + 4))
-                      : codes_of(launch, bytes == 3 ? load_three(source, at) : load_word(source, at));
+                      : codes_of(launch, bytes == 1   ? load_planes(source, x)
+                                         : bytes == 3 ? load_three(source, at)
+                                                      : load_word(source, at));
 }
 
 GPU_FN uint32_t luma_of(const PixelsLaunch &launch, const Codes &codes) {
@@ -798,6 +832,12 @@ GPU_FN void pixels_row(const PixelsLaunch &launch, const PixelsItem &item, uint3
         sample[1] = luma_of(launch, codes_of(launch, a.z, a.w));
         sample[2] = luma_of(launch, codes_of(launch, b.x, b.y));
         sample[3] = luma_of(launch, codes_of(launch, b.z, b.w));
+    } else if (x + 4 <= width && launch.form.bytes == 1 && has_plane_words(source, x)) {
+        const Words4 a = load_plane_words(source, x);
+        sample[0] = luma_of(launch, codes_of(launch, a.x));
+        sample[1] = luma_of(launch, codes_of(launch, a.y));
+        sample[2] = luma_of(launch, codes_of(launch, a.z));
+        sample[3] = luma_of(launch, codes_of(launch, a.w));
     } else {
         for (uint32_t i = 0; i < 4; i++)
             sample[i] = x + i < width ? luma_of(launch, pixel_codes(launch, source, x + i)) : 0;

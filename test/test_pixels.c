@@ -161,7 +161,7 @@ static void test_chroma_levels(void) {
                 levels[l]->pixels->chroma(&job, rows, ROW, out);
                 for (int i = 0; i < 2 * ROW; i++) {
                     uint16_t codes[3][VMAFGPU__MOST_PIXELS];
-                    vmafgpu__unpack_pixels(job.form, NULL, pixels + 4 * (i / 2), 1, codes);
+                    vmafgpu__unpack_pixels(job.form, NULL, NULL, pixels + 4 * (i / 2), 1, codes);
                     wrong += (job.wide ? vmafgpu__word(out[i % 2], i / 2) : out[i % 2][i / 2]) !=
                              vmafgpu__colour_sample(&plane[i % 2], codes[0][0], codes[1][0], codes[2][0]);
                 }
@@ -290,9 +290,12 @@ static void picture_free(picture *p) {
 /* Makes a picture: noise if `rough`, otherwise waves. `impairment` is the strength of a distortion, or 0. */
 static picture picture_make(vmafgpu_pixels pixels, vmafgpu_transfer transfer, int width, int height, int margin,
                             int is_upside_down, int rough, int impairment, uint32_t seed) {
-    static const int bytes_of[] = { 0, 4, 4, 3, 4, 8 };
+    static const int bytes_of[] = { 0, 4, 4, 3, 4, 8, 1 };
+    static const size_t places[] = { 1, 2, 0 }; /* the order of planes in memory: B, R, G */
     const int bytes = bytes_of[pixels], row = width * bytes, pitch = row + margin;
-    const size_t count = (size_t)width * (size_t)height, size = (size_t)pitch * (size_t)(height - 1) + (size_t)row;
+    const int in_planes = pixels == VMAFGPU_PIXELS_RGB8_PLANAR;
+    const size_t count = (size_t)width * (size_t)height, plane = (size_t)pitch * (size_t)(height - 1) + (size_t)row;
+    const size_t size = in_planes ? 3 * plane : plane;
     picture p;
     memset(&p, 0, sizeof p);
     p.width = width;
@@ -337,13 +340,19 @@ static picture picture_make(vmafgpu_pixels pixels, vmafgpu_transfer transfer, in
                 const uint32_t word = field[0] | field[1] << 10 | field[2] << 20 | (noise & 3) << 30;
                 for (int k = 0; k < 4; k++)
                     at[k] = (unsigned char)(word >> 8 * k);
+            } else if (in_planes) {
+                for (int k = 0; k < 3; k++)
+                    at[places[k] * plane] = (unsigned char)field[k];
             } else {
                 for (int k = 0; k < bytes; k++)
                     at[k] = (unsigned char)(k == 3 ? noise : field[pixels == VMAFGPU_PIXELS_BGRA8 ? 2 - k : k]);
             }
         }
     }
-    p.frame.data[0] = is_upside_down ? p.memory + (size_t)pitch * (size_t)(height - 1) : p.memory;
+    for (int k = 0; k < (in_planes ? 3 : 1); k++) {
+        p.frame.data[k] = p.memory + (in_planes ? places[k] * plane : 0) +
+                          (is_upside_down ? (size_t)pitch * (size_t)(height - 1) : 0);
+    }
     p.frame.pitch[0] = is_upside_down ? -pitch : margin ? pitch : 0;
     p.frame.pixels = pixels;
     return p;
@@ -451,7 +460,7 @@ static void test_planes(void) {
         const int has_chroma = f->chroma != VMAFGPU_CHROMA_400;
         const int is_even = f->depth % 2 == 0 && f->depth != 14;
         for (int siting = 0; siting < 3; siting++) {
-            for (int kind = VMAFGPU_PIXELS_RGBA8; kind <= VMAFGPU_PIXELS_RGBA16F; kind++, which++) {
+            for (int kind = VMAFGPU_PIXELS_RGBA8; kind <= VMAFGPU_PIXELS_RGB8_PLANAR; kind++, which++) {
                 vmafgpu_config c = config_of(f, which);
                 picture p = picture_make((vmafgpu_pixels)kind, c.colour.transfer, f->width, f->height, which % 4 * 3,
                                          which % 3 == 1, 1, 0, (uint32_t)which);
@@ -566,9 +575,10 @@ static void test_scores(void) {
     static const struct {
         int reference, distorted, format;
     } cases[] = {
-        { VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_YUV, 0 },       { VMAFGPU_PIXELS_RGBA16F, VMAFGPU_PIXELS_YUV, 2 },
-        { VMAFGPU_PIXELS_YUV, VMAFGPU_PIXELS_RGB24, 1 },       { VMAFGPU_PIXELS_BGRA8, VMAFGPU_PIXELS_RGBA8, 4 },
-        { VMAFGPU_PIXELS_RGB10A2, VMAFGPU_PIXELS_RGBA16F, 3 }, { VMAFGPU_PIXELS_RGB24, VMAFGPU_PIXELS_BGRA8, 8 },
+        { VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_YUV, 0 },         { VMAFGPU_PIXELS_RGBA16F, VMAFGPU_PIXELS_YUV, 2 },
+        { VMAFGPU_PIXELS_YUV, VMAFGPU_PIXELS_RGB24, 1 },         { VMAFGPU_PIXELS_BGRA8, VMAFGPU_PIXELS_RGBA8, 4 },
+        { VMAFGPU_PIXELS_RGB10A2, VMAFGPU_PIXELS_RGBA16F, 3 },   { VMAFGPU_PIXELS_RGB24, VMAFGPU_PIXELS_BGRA8, 8 },
+        { VMAFGPU_PIXELS_RGB8_PLANAR, VMAFGPU_PIXELS_RGB24, 1 },
     };
     vmafgpu_feature_config features[3] = VMAFGPU_INIT;
     features[0].name = "psnr";
@@ -721,9 +731,20 @@ static void test_errors(void) {
     CHECK_HAS(vmafgpu_last_error(v), "distorted.pixels requires config.colour.transfer (RGBA16F)");
     CHECK_INT(vmafgpu_push(v, &clip.pixels[0][0].frame, &clip.pixels[0][0].frame), VMAFGPU_OK);
     frame = clip.pixels[0][0].frame;
-    frame.pixels = (vmafgpu_pixels)6;
+    frame.pixels = (vmafgpu_pixels)7;
     CHECK_INT(vmafgpu_push(v, &frame, &frame), VMAFGPU_ERROR_ARGUMENT);
-    CHECK_HAS(vmafgpu_last_error(v), "reference.pixels is invalid (6)");
+    CHECK_HAS(vmafgpu_last_error(v), "reference.pixels is invalid (7)");
+    frame.pixels = VMAFGPU_PIXELS_RGB8_PLANAR;
+    frame.data[1] = frame.data[0];
+    CHECK_INT(vmafgpu_push(v, &frame, &frame), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(v), "reference.data[2] is NULL, but RGB8_PLANAR has three planes");
+    frame.data[2] = frame.data[0];
+    frame.pitch[2] = c.width + 1;
+    CHECK_INT(vmafgpu_push(v, &frame, &frame), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(v), "reference.pitch[2] must be 0 or equal pitch[0] with RGB8_PLANAR (98)");
+    frame.pitch[2] = c.width;
+    CHECK_INT(vmafgpu_push(v, &frame, &frame), VMAFGPU_OK);
+    frame = clip.pixels[0][0].frame;
     frame.pixels = (vmafgpu_pixels)-1;
     CHECK_INT(vmafgpu_push(v, &frame, &frame), VMAFGPU_ERROR_ARGUMENT);
     frame.pixels = VMAFGPU_PIXELS_RGBA8;

@@ -670,6 +670,43 @@ class Simulated(unittest.TestCase):
             gc.collect()
             self.assertIsNone(alive())
 
+    def test_streams(self):
+        """Frames whose copies are only queued when they are pushed. The simulated GPU copies as late as possible."""
+        driver, gpu = self.gpu("cuda")
+        call, side = driver.library, ctypes.c_void_p()
+        self.assertEqual(call.cuStreamCreate(ctypes.byref(side), 1), 0)
+        r, d = clip(1, 5), clip(2, 5)
+        expected = bits(score(r, d)["vmaf"])
+
+        def queued(frame, stream):
+            address, pinned = ctypes.c_uint64(driver.copy(bytes(W * H))), ctypes.c_void_p()
+            self.assertEqual(call.cuMemHostAlloc(ctypes.byref(pinned), ctypes.c_size_t(W * H), 0), 0)
+            ctypes.memmove(pinned, frame, W * H)
+            self.assertEqual(call.cuMemcpyHtoDAsync_v2(address, pinned, ctypes.c_size_t(W * H), stream), 0)
+            return address.value
+
+        shape, handle = (H, W), side.value
+        for form, options, named in (
+                (lambda f: self.Tensor(queued(f, side), shape, handle), {}, None),
+                (lambda f: self.Tensor(queued(f, side), shape), {"stream": handle}, None),
+                (lambda f: self.Tensor(queued(f, None), shape), {}, None),
+                (lambda f: self.Tensor(queued(f, None), shape, 1), {"stream": side}, None),
+                (lambda f: Packed(queued(f, side), shape, device=(2, 0)), {"stream": side}, handle),
+                (lambda f: Packed(queued(f, None), shape, device=(2, 0)), {}, 1)):
+            for batch in (1, 4):
+                with vmafgpu.Scorer(W, H, backend="cuda", gpu=dict(gpu, frame_memory="device", batch=batch),
+                                    **options) as scorer:
+                    kept = []
+                    for pair in zip(r, d):
+                        arrays = [form(luma(f)) for f in pair]
+                        scorer.push(*arrays)
+                        kept += arrays
+                    self.assertEqual(bits(scorer.result()["vmaf"]), expected)
+                    for array in kept:
+                        self.assertEqual(getattr(array, "streams", [named]), [named])
+                    scorer.stream_wait(side)
+                    scorer.wait()
+
     def test_rgb(self):
         driver, gpu = self.gpu("cuda")
         pictures = [noise(seed, 3 * W * H) for seed in (5, 6)]

@@ -814,6 +814,7 @@ static void visit_calls(visitor *v) {
     check_refused(c, vmafgpu_reset(c), "vmafgpu_reset");
     check_refused(c, vmafgpu_wait(c, -1), "vmafgpu_wait");
     check_refused(c, vmafgpu_stream_wait(c, NULL, -1), "vmafgpu_stream_wait");
+    check_refused(c, vmafgpu_after_stream(c, NULL), "vmafgpu_after_stream");
     vmafgpu_close(c);
     check_refused(c, VMAFGPU_ERROR_STATE, "vmafgpu_close");
 }

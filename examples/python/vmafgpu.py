@@ -26,9 +26,8 @@ An array is any object with __array_interface__ (NumPy), __dlpack__ (PyTorch, Cu
 (Numba), or the buffer protocol (bytes, memoryview). Samples in a row must be contiguous; rows can have any distance.
 Arrays in GPU memory are scored where they are; see `Scorer` for their lifetime and stream.
 
-The module needs the shared library (`make shared`) and vmafgpu.h, which it finds in a wheel, a checkout or the system.
-VMAFGPU_LIBRARY and VMAFGPU_HEADER override the search. Structs and functions are read from the header, and the library
-confirms all sizes and offsets when it is loaded.
+The shared library (`make shared`) and vmafgpu.h are in a wheel, a checkout or the system; VMAFGPU_LIBRARY and
+VMAFGPU_HEADER override this. Structs come from the header, and the library confirms their sizes when it is loaded.
 """
 import array
 import collections
@@ -163,8 +162,8 @@ def models() -> List[str]:
 
 # ---- arrays: address, shape and strides, without NumPy ----
 # `strides` are in bytes, or None for a packed array. `kind` is as in __array_interface__: "|u1", "<u2", "<f2". `device`
-# is ("cpu", 0), ("cuda", ordinal) or ("hip", ordinal). `owner` keeps the memory alive.
-View = collections.namedtuple("View", "address shape strides kind device owner")
+# is ("cpu", 0), ("cuda", ordinal) or ("hip", ordinal). `owner` keeps the memory alive. `stream` fills the array.
+View = collections.namedtuple("View", "address shape strides kind device owner stream")
 
 class _Tensor(ctypes.Structure):  # DLTensor of DLPack
     _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int), ("ordinal", ctypes.c_int), ("ndim", ctypes.c_int),
@@ -183,7 +182,7 @@ def view(what: Any, stream: int = 1) -> View:
     """Returns the View of an array. Work that fills an array in GPU memory precedes later work on `stream`."""
     face = getattr(what, "__array_interface__", None)
     if face is not None:
-        return View(face["data"][0], face["shape"], face.get("strides"), face["typestr"], _HOST, what)
+        return View(face["data"][0], face["shape"], face.get("strides"), face["typestr"], _HOST, what, None)
     if isinstance(what, View):
         return what
     is_buffer = isinstance(what, (bytes, bytearray, memoryview))
@@ -194,15 +193,18 @@ def view(what: Any, stream: int = 1) -> View:
         device = _HOST if _DEVICES[number] == "cpu" else (_DEVICES[number], int(ordinal))
         what = what.detach() if getattr(what, "requires_grad", False) else what
         # A capsule that is not consumed releases the array when the capsule itself is released.
-        capsule = what.__dlpack__() if device is _HOST else what.__dlpack__(stream=stream)
+        named = {} if device is _HOST or (device[0] == "hip" and stream == 1) else {"stream": stream}
+        capsule = what.__dlpack__(**named)
         tensor = _Tensor.from_address(_capsule_pointer(capsule, b"dltensor"))
         size = tensor.bits // 8
         return View((tensor.data or 0) + tensor.byte_offset, tuple(tensor.shape[:tensor.ndim]),
                     tuple(size * n for n in tensor.strides[:tensor.ndim]) if tensor.strides else None,
-                    "<%s%d" % ({0: "i", 1: "u", 2: "f"}.get(tensor.code, "?"), size), device, (what, capsule))
+                    "<%s%d" % ({0: "i", 1: "u", 2: "f"}.get(tensor.code, "?"), size), device, (what, capsule),
+                    stream)
     if not is_buffer and hasattr(what, "__cuda_array_interface__"):
         face, ordinal = what.__cuda_array_interface__, getattr(getattr(what, "device", None), "id", 0)
-        return View(face["data"][0], face["shape"], face.get("strides"), face["typestr"], ("cuda", int(ordinal)), what)
+        return View(face["data"][0], face["shape"], face.get("strides"), face["typestr"], ("cuda", int(ordinal)), what,
+                    face.get("stream") or stream)
     try:
         memory, buffer = memoryview(what), _Buffer()
     except TypeError:
@@ -212,7 +214,7 @@ def view(what: Any, stream: int = 1) -> View:
     address, code = buffer.address or 0, memory.format.lstrip("@=<")
     ctypes.pythonapi.PyBuffer_Release(ctypes.byref(buffer))
     kind = "u" if code in "BHIc" else "f" if code in "efd" else "i" if code in "bhi" else "?"
-    return View(address, memory.shape, memory.strides, "<%s%d" % (kind, memory.itemsize), _HOST, memory)
+    return View(address, memory.shape, memory.strides, "<%s%d" % (kind, memory.itemsize), _HOST, memory, None)
 
 def _strides(v: View) -> Tuple[int, ...]:
     steps = [int(v.kind[2:])]
@@ -236,8 +238,8 @@ class _Picture:
         self.pointer, self.data, self.pitch = ctypes.pointer(self.frame), self.frame.data, self.frame.pitch
         self.scorer, self.key = scorer, None  # type: Scorer, Any
         self.sources: List[Tuple[int, int, int]] = []      # (index in data, number of the array, offset in bytes)
-    def fill(self, what: Any) -> Any:
-        """Describes an array or a tuple of planes. Returns what must stay alive while the GPU uses the frame."""
+    def fill(self, what: Any) -> List[View]:
+        """Describes an array or a tuple of planes. Returns the arrays that the GPU reads after the call."""
         stream = self.scorer.stream
         views = [view(a, stream) for a in what] if type(what) is tuple else [view(what, stream)]
         key = [v[1:5] for v in views]
@@ -248,7 +250,7 @@ class _Picture:
             self.key = key
         for i, n, offset in self.sources:
             self.data[i] = views[n][0] + offset
-        return views if self.frame.memory else None
+        return views if self.frame.memory else []
 
 # ---- results ----
 @dataclass
@@ -350,7 +352,7 @@ class Scorer:
                     the path of a .json file; {"version": name, "enable_transform": 1} sets more fields of
                     vmafgpu_model_config
     features        "psnr", a list of names, or {name: options}; options are a string or a dict
-    stream          the stream that fills arrays in GPU memory, as an object or a handle; default: the default stream
+    stream          the stream that fills arrays in GPU memory, unless they name it; default: the default stream
     pixels          "bgra8" if RGB frames with four components have this order
 
     All other keywords are fields of vmafgpu_config in vmafgpu.h, with the same names and defaults. Enumerators are
@@ -374,8 +376,6 @@ class Scorer:
         try:
             for name, value in fields.items():
                 self._set(config, name, value)
-            if stream is not None or config.gpu.frame_memory >= _MEMORY["device"]:
-                config.gpu.stream = self.stream
             self._set_models(config, _items(models))
             for at, (key, item) in zip(self._array(config, "feature", _items(features)), _items(features)):
                 self._set(at, "name", key or item)
@@ -536,36 +536,36 @@ class Scorer:
         if result < 0:
             raise Error(result, lib.vmafgpu_last_error(self._v).decode())
         return result
-
     def _call(self, function: Any, *arguments: Any) -> None:
         with self._guard:
             self._check(function(self._v, *arguments))
-
     def push(self, reference: Any, distorted: Any, map: Any = None) -> List[Frame]:
         """Scores the next pair, and returns the frames whose scores have become ready since the last call. `map` is a
         float32 array of map_shape that receives the loss of each block; it requires map_block_size and live."""
         return self.try_push(reference, distorted, map, lib.vmafgpu_push) or []
-
     def try_push(self, reference: Any, distorted: Any, map: Any = None, function: Any = None) -> Optional[List[Frame]]:
         """Like push(), but if the queue of the GPU is full, skips the pair and returns None instead of waiting."""
         with self._guard:
-            r, d = self._reference.fill(reference), self._distorted.fill(distorted)
+            borrowed = self._reference.fill(reference) + self._distorted.fill(distorted)
+            self._await(borrowed)
             if map is not None:
                 self._request(map)
             result = (function or lib.vmafgpu_try_push)(self._v, self._reference.pointer, self._distorted.pointer)
             self._pushed += result == 0
-            if (r or d) and result == 0:
-                self._borrow(self._pushed, (r, d))
+            if borrowed and result == 0:
+                self._borrow(self._pushed, borrowed)
             if (result or self._raised is not None) and self._check(result) > 0:
                 return None
             return self._ready()
-
+    def _await(self, views: List[View]) -> None:
+        """Makes later work of the library wait for the streams that fill arrays. Several GPUs do not support this."""
+        for stream in {v.stream for v in views} if not self.config.gpu.device_count else ():
+            self._check(lib.vmafgpu_after_stream(self._v, None if stream == 1 else stream))
     def _borrow(self, pairs: int, what: Any) -> None:
         """Keeps arrays in GPU memory alive until the library does not use them any more."""
         self._borrowed.append((pairs, what))
         while self._borrowed and self._borrowed[0][0] <= lib.vmafgpu_reusable_count(self._v):
             self._borrowed.popleft()
-
     def _request(self, map: Any) -> None:
         v, shape = view(map, self.stream), self.map_shape
         if v.kind[1:] != "f4" or v.shape != shape or _strides(v) != (4 * shape[1], 4):
@@ -584,16 +584,17 @@ class Scorer:
             raise ValueError("clip: the arrays must have the shape (frames, ...) with equal numbers of frames, not %s"
                              % ", ".join(str(v.shape) for side in sides for v in side))
         with self._guard:
-            moving, borrowed = [], False  # type: List[Tuple[Any, int, int, int]], bool
+            moving, borrowed = [], []  # type: List[Tuple[Any, int, int, int]], List[View]
             for picture, side in zip((self._reference, self._distorted), sides):
                 first = tuple(v._replace(shape=v.shape[1:], strides=_strides(v)[1:]) for v in side)
-                borrowed = bool(picture.fill(first)) or borrowed
+                borrowed += picture.fill(first)
                 moving += [(picture.data, i, side[n].address + at, _strides(side[n])[0])
                            for i, n, at in picture.sources]
             push, r, d, v = lib.vmafgpu_push, self._reference.pointer, self._distorted.pointer, self._v
             count = counts.pop()
             if borrowed:
-                self._borrow(self._pushed + count, sides)
+                self._await(borrowed)
+                self._borrow(self._pushed + count, borrowed)
             for frame in range(count):
                 for data, i, address, step in moving:
                     data[i] = address + frame * step
@@ -642,7 +643,7 @@ class Scorer:
         self._call(lib.vmafgpu_wait, pairs)
     def stream_wait(self, stream: Any, pairs: int = -1) -> None:
         """Makes later work on a stream wait until these arrays are no longer in use."""
-        self._call(lib.vmafgpu_stream_wait, _stream_handle(stream), pairs)
+        self._call(lib.vmafgpu_stream_wait, None if _stream_handle(stream) == 1 else _stream_handle(stream), pairs)
 
     backend = property(lambda self: lib.vmafgpu_backend_name(self._v).decode(), doc='"cpu", "cuda" or "hip"')
     device = property(lambda self: (lib.vmafgpu_device_name(self._v) or lib.vmafgpu_instruction_set(self._v)).decode())

@@ -1180,7 +1180,7 @@ static void call_push_wrong(sequence *s) {
     bad.memory = (vmafgpu_memory)(one_in(2) ? -1 : between(5, 100));
     REFUSED(c->context, vmafgpu_try_push(c->context, &good.frame, &bad), expected);
     bad = good.frame;
-    bad.pixels = (vmafgpu_pixels)between(6, 100);
+    bad.pixels = (vmafgpu_pixels)between(VMAFGPU_PIXELS_RGB8_PLANAR + 1, 100);
     REFUSED(c->context, vmafgpu_push(c->context, &good.frame, &bad), expected);
     bad = good.frame;
     bad.pixels = VMAFGPU_PIXELS_RGBA8;
@@ -1441,6 +1441,17 @@ static void call_wait_on_stream(sequence *s) {
     result = vmafgpu_stream_wait(c->context, s->stream, one_in(2) ? -1 : draw(clip_pushed(c) + 1));
     if (config->gpu.devices || config->gpu.open_in_background)
         CHECK(result == VMAFGPU_OK || is_refusal(c->context, result));
+    else
+        DONE_OR_LOST(s, result);
+}
+
+static void call_after_stream(sequence *s) {
+    const vmafgpu_config *config = &s->config;
+    vmafgpu *context = main_clip(s)->context;
+    note(s, "after_stream");
+    const vmafgpu_result result = vmafgpu_after_stream(context, one_in(2) ? s->stream : NULL);
+    if (config->gpu.devices || config->gpu.open_in_background)
+        CHECK(result == VMAFGPU_OK || is_refusal(context, result));
     else
         DONE_OR_LOST(s, result);
 }
@@ -2369,7 +2380,7 @@ static const struct {
     {call_seed, 4},         {call_tail, 1},          {call_lend, 7},        {call_push_acquired, 7},
     {call_push_acquired_wrong, 1},
     {call_next, 6},         {call_flush, 3},         {call_reset, 3},       {call_reusable, 3},    {call_wait, 4},
-    {call_wait_on_stream, 1}, {call_score_at, 3},    {call_value_at, 3},    {call_pool, 3},        {call_percentile, 1},
+    {call_wait_on_stream, 1}, {call_after_stream, 1}, {call_score_at, 3},    {call_value_at, 3},    {call_pool, 3},        {call_percentile, 1},
     {call_names, 1},        {call_predict, 2},       {call_score_pair, 6},  {call_score_wrong, 1}, {call_edit_begin, 3},
     {call_edit_try, 6},     {call_edit_commit, 3},   {call_edit_gradient, 1}, {call_edit_map, 1},  {call_map_next, 8},
     {call_open_wrong, 1},   {call_no_frames, 1},     {call_fault, 4},       {call_no_memory, 1},

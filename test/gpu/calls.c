@@ -107,10 +107,12 @@ void test_reuse(gpu *g) {
     check_wait_after_flush(g);
 }
 
-/* Frames are copied to the device and overwritten there in the stream config.gpu.stream; the host does not wait. */
+/* Frames are copied to the device and overwritten there in a stream of the caller; the host does not wait. The stream
+ * is config.gpu.stream or, in the second half, is passed to vmafgpu_after_stream(). */
 void test_caller_stream(gpu *g) {
-    enum { FRAMES = 7 };
-    for (int way = 0; way < 14; way++) {
+    enum { FRAMES = 7, WAYS = 14 };
+    for (int all = 0; all < 2 * WAYS; all++) {
+        const int way = all % WAYS, calls = all >= WAYS;
         const int depth = way % 3 == 2 ? 10 : 8, selected = way >= 12 ? V1 : DEFAULT;
         film f = small_film(selected, way % 2 ? 41 : 40, 36, depth, FRAMES, (uint32_t)way + 5);
         vmafgpu_config config = gpu_config(g, &f);
@@ -123,18 +125,21 @@ void test_caller_stream(gpu *g) {
         config.gpu.queue_depth = 1 + way / 4;
         config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
         select_features(&config, &selections[selected]);
-        where("the caller's stream, %d bits, batch %d, queue %d, %s", depth, config.gpu.batch, config.gpu.queue_depth,
-              selections[selected].name);
+        where("the caller's stream, %s, %d bits, batch %d, queue %d, %s", calls ? "passed later" : "in the config",
+              depth, config.gpu.batch, config.gpu.queue_depth, selections[selected].name);
         expected = cpu_score(&f, &config);
         CHECK_INT(g->stream_create(&stream, 1), 0);
-        config.gpu.stream = stream;
+        config.gpu.stream = calls ? NULL : stream;
         for (int i = 0; i < target.count; i++)
             picture_spoil(g, &target.pictures[i]);
         context = open_checked(&config);
         for (int i = 0; i < FRAMES && context; i++) {
             for (int side = 0; side < 2; side++) {
                 const picture *to = &target.pictures[2 * i + side], *from = &source.pictures[2 * i + side];
-                CHECK_INT(g->write_later(to->address, from->bytes, to->size, stream), 0);
+                /* In the second half, the distorted frames are filled on the default stream. */
+                CHECK_INT(g->write_later(to->address, from->bytes, to->size, calls && side ? NULL : stream), 0);
+                if (calls)
+                    CHECK_INT(vmafgpu_after_stream(context, side ? NULL : stream), VMAFGPU_OK);
             }
             CHECK_INT(reel_push(&target, context, i), VMAFGPU_OK);
             if (i % 3 == 1) {
@@ -156,6 +161,13 @@ void test_caller_stream(gpu *g) {
             CHECK_INT(
                 g->write_later(target.pictures[1].address, source.pictures[1].bytes, target.pictures[1].size, stream),
                 0);
+            if (calls)
+                CHECK_INT(vmafgpu_after_stream(context, stream), VMAFGPU_OK);
+            if (calls && g->is_simulated) {
+                g->sim.fail(g->is_hip ? "hipEventRecord" : "cuEventRecord", 1, 400);
+                CHECK_INT(vmafgpu_after_stream(context, stream), VMAFGPU_ERROR_ARGUMENT);
+                CHECK_HAS(vmafgpu_last_error(context), "driver rejects the stream");
+            }
             if (CHECK_INT(
                     vmafgpu_score_pair(context, reel_frame(&target, 0, 0), reel_frame(&target, 0, 1), NULL, &score),
                     VMAFGPU_OK)) {

@@ -413,6 +413,8 @@ static void check_background_rules(gpu *g) {
     wait_for_opening(context);
     CHECK_INT(vmafgpu_stream_wait(context, NULL, 0), VMAFGPU_ERROR_STATE);
     CHECK_HAS(vmafgpu_last_error(context), "open_in_background");
+    CHECK_INT(vmafgpu_after_stream(context, NULL), VMAFGPU_ERROR_STATE);
+    CHECK_HAS(vmafgpu_last_error(context), "open_in_background");
     vmafgpu_close(context);
 
     config.gpu.kernels_path = "/no/such/kernels";
@@ -941,6 +943,7 @@ static void check_devices_rules(gpu *g, int threads) {
     CHECK_HAS(vmafgpu_device_name(context), "simulated GPU 0 of ");
     CHECK_HAS(vmafgpu_device_name(context), ", simulated GPU 2 of ");
     CHECK_INT(vmafgpu_stream_wait(context, NULL, 0), VMAFGPU_ERROR_STATE);
+    CHECK_INT(vmafgpu_after_stream(context, NULL), VMAFGPU_ERROR_STATE);
     for (int i = 0; i < 2; i++)
         CHECK_INT(vmafgpu_acquire_pair(context, &acquired[i][0], &acquired[i][1]), VMAFGPU_OK);
     CHECK_INT(vmafgpu_push(context, &acquired[1][0], &acquired[1][1]), VMAFGPU_ERROR_ARGUMENT); /* not the oldest */

@@ -24,7 +24,14 @@ typedef struct pixel_picture {
     void *pinned, *array;
 } pixel_picture;
 
-static const int pixel_bytes[] = { 0, 4, 4, 3, 4, 8 };
+static const int pixel_bytes[] = { 0, 4, 4, 3, 4, 8, 1 };
+
+/* Pixels in planes are stored in the order B, R, G. */
+static const int plane_places[] = { 1, 2, 0 };
+
+static int plane_count(vmafgpu_pixels pixels) {
+    return pixels == VMAFGPU_PIXELS_RGB8_PLANAR ? 3 : 1;
+}
 
 static uint32_t pixel_noise(uint32_t x) {
     x ^= x >> 16;
@@ -55,20 +62,27 @@ static void make_linear(gpu *g, pixel_picture *p, const pixel_case *c, vmafgpu_p
         test_need(g->take_pinned(&p->pinned, p->size, 0) == 0, "out of pinned memory");
         memcpy(p->pinned, p->bytes, p->size);
         p->frame.memory = VMAFGPU_MEMORY_PINNED;
-        p->frame.data[0] = (const unsigned char *)p->pinned + at;
+        for (int k = 0; k < plane_count(pixels); k++) {
+            p->frame.data[k] = (const unsigned char *)p->pinned + at +
+                               ((const unsigned char *)p->host.data[k] - (const unsigned char *)p->host.data[0]);
+        }
         start = (uint64_t)(uintptr_t)p->pinned;
     } else {
         test_need(g->take(&p->address, p->size) == 0, "out of device memory");
         CHECK_INT(g->write(p->address, p->bytes, p->size), 0);
         p->frame.memory = VMAFGPU_MEMORY_DEVICE;
-        p->frame.data[0] = (const void *)(uintptr_t)(p->address + (uint64_t)at);
+        for (int k = 0; k < plane_count(pixels); k++) {
+            const ptrdiff_t offset = (const unsigned char *)p->host.data[k] - (const unsigned char *)p->host.data[0];
+            p->frame.data[k] = (const void *)(uintptr_t)(p->address + (uint64_t)(at + offset));
+        }
         start = p->address;
     }
     if (g->is_simulated) {
         g->sim.forbid(start, p->size, 1);
-        for (int y = 0; y < c->height; y++) {
-            g->sim.forbid(start + (uint64_t)(at + y * p->host.pitch[0]), (size_t)c->width * (size_t)pixel_bytes[pixels],
-                          0);
+        for (int y = 0; y < c->height * plane_count(pixels); y++) {
+            const ptrdiff_t offset = (const unsigned char *)p->host.data[y / c->height] - p->bytes;
+            g->sim.forbid(start + (uint64_t)(offset + y % c->height * p->host.pitch[0]),
+                          (size_t)c->width * (size_t)pixel_bytes[pixels], 0);
         }
     }
 }
@@ -79,22 +93,29 @@ static pixel_picture pixel_picture_make(gpu *g, const pixel_case *c, int index) 
     const int row = c->width * pixel_bytes[pixels], pitch = row + (c->margin < 0 ? -c->margin : c->margin);
     pixel_picture p;
     memset(&p, 0, sizeof p);
-    p.size = (size_t)c->offset + (size_t)pitch * (size_t)(c->height - 1) + (size_t)row;
+    const int planes = plane_count(pixels);
+    const size_t plane = (size_t)pitch * (size_t)(c->height - 1) + (size_t)row;
+    p.size = (size_t)c->offset + (size_t)planes * plane;
     p.bytes = (unsigned char *)malloc(p.size);
     test_need(p.bytes != NULL, "out of memory");
     memset(p.bytes, 0xEE, p.size);
     for (int y = 0; y < c->height; y++) {
-        for (int x = 0; x < row; x++) {
+        for (int i = 0; i < row * planes; i++) {
+            const int x = i % row, place = i / row;
             /* content that moves and differs between reference and distorted; half floats are below 2 */
-            const int pixel = x / pixel_bytes[pixels], k = x % pixel_bytes[pixels];
+            const int pixel = x / pixel_bytes[pixels], k = planes > 1 ? place : x % pixel_bytes[pixels];
             const uint32_t noise = pixel_noise((uint32_t)((y * 4096 + pixel) * 8 + k + (index & 1) * 77777));
             const uint32_t wave = (uint32_t)((pixel + index) * (k + 3) / 2 + y * 3);
             uint32_t value = (wave & 255) ^ (noise & (index & 1 ? 31 : 7));
             value = pixels == VMAFGPU_PIXELS_RGBA16F && k % 2 ? (value & 63) - (pixel % 97 == 0) * 40 : value;
-            p.bytes[(size_t)c->offset + (size_t)y * (size_t)pitch + (size_t)x] = (unsigned char)value;
+            p.bytes[(size_t)c->offset + (size_t)place * plane + (size_t)y * (size_t)pitch + (size_t)x] =
+                (unsigned char)value;
         }
     }
-    p.host.data[0] = p.bytes + c->offset + (c->margin < 0 ? (ptrdiff_t)pitch * (c->height - 1) : 0);
+    for (int k = 0; k < planes; k++) {
+        p.host.data[k] = p.bytes + c->offset + (size_t)(planes > 1 ? plane_places[k] : 0) * plane +
+                         (c->margin < 0 ? (ptrdiff_t)pitch * (c->height - 1) : 0);
+    }
     p.host.pitch[0] = c->margin < 0 ? -pitch : pitch;
     p.host.pixels = pixels;
     if (kind == 'h')
@@ -230,6 +251,9 @@ static void check_pixels_refused(gpu *g) {
         frame.pixels = VMAFGPU_PIXELS_RGB24;
         CHECK_INT(vmafgpu_push(context, &p.frame, &frame), VMAFGPU_ERROR_ARGUMENT);
         CHECK_HAS(vmafgpu_last_error(context), "distorted is a surface, which cannot hold RGB24");
+        frame.pixels = VMAFGPU_PIXELS_RGB8_PLANAR;
+        CHECK_INT(vmafgpu_push(context, &p.frame, &frame), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_HAS(vmafgpu_last_error(context), "distorted is a surface, which cannot hold RGB8_PLANAR");
         if (!g->is_hip &&
             g->is_simulated) { /* an array without CUDA_ARRAY3D_SURFACE_LDST, which the real driver accepts */
             const array_shape shape = { 64, 32, 0, BYTES, 4, 0 };
@@ -581,6 +605,12 @@ void test_pixels(gpu *g) {
          VMAFGPU_LAYOUT_SEMIPLANAR, 0, 3, 2},
         {{VMAFGPU_PIXELS_RGBA16F, VMAFGPU_PIXELS_RGB10A2}, "d", 515, 19, 8, VMAFGPU_CHROMA_444,
          VMAFGPU_LAYOUT_PLANAR, 0, 0, 0},
+        {{VMAFGPU_PIXELS_RGB8_PLANAR, VMAFGPU_PIXELS_RGB24}, "d", 96, 36, 8, VMAFGPU_CHROMA_420,
+         VMAFGPU_LAYOUT_PLANAR, 0, 0, 2},
+        {{VMAFGPU_PIXELS_RGB8_PLANAR, VMAFGPU_PIXELS_RGB8_PLANAR}, "dph", 97, 35, 10, VMAFGPU_CHROMA_422,
+         VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 7, 1, 2},
+        {{VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB8_PLANAR}, "d", 134, 40, 16, VMAFGPU_CHROMA_444,
+         VMAFGPU_LAYOUT_PLANAR, -6, 2, 1},
     };
     /* clang-format on */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)

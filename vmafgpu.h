@@ -523,7 +523,8 @@
  *
  * ERRORS. Every function that can fail returns a vmafgpu_result. 0 is success. Positive values (AGAIN, END) are not
  * failures; negative values are. After a failure, vmafgpu_last_error() returns a message that names the field, frame or
- * option at fault. A failed call changes nothing, unless its description states otherwise.
+ * option at fault. A failed call changes nothing, unless its description states otherwise. For bug reports,
+ * vmafgpu_describe() writes the state of a context as JSON.
  *
  * OTHER LANGUAGES, SHARED LIBRARIES. To initialise a struct, set all its bytes to zero. Enums are 32-bit integers,
  * unless -fshort-enums is used; in that case, use this option for all files. Paths are passed to the C library
@@ -634,6 +635,7 @@
  *   >>config            defaults, ranges, rules             >>inputs            models, features, columns
  *   >>open              from a config to a context          >>public            API: contexts, frames, pairs
  *   >>public edits      API: maps and edits                 >>public scores     API: scores, pooling, names
+ *   >>description       API: state of a context as JSON
  *   >>levels            vector code per instruction set     >>level operations  operations of an instruction set
  *
  * HOW A PAIR IS PROCESSED. vmafgpu_push() checks the frames. vmafgpu__submit() assigns the pair a position and passes
@@ -1188,7 +1190,7 @@ typedef struct vmafgpu_config {
      * score->result is negative. Called inside vmafgpu_push(), _try_push(), _push_many(), _acquire_pair(),
      * _push_following(), _next_score(), _wait(), _reusable_count() and _flush(). Inside the callback, you can call
      * functions that take the context as const (columns, names, config). You can also call vmafgpu_reusable_count(),
-     * and vmafgpu_score_at(), _value_at(), _pool(), _pool_range(), _percentile() and _aggregate(), which take into
+     * _describe(), _score_at(), _value_at(), _pool(), _pool_range(), _percentile() and _aggregate(), which take into
      * account this score and all earlier ones. All other calls on the context return VMAFGPU_ERROR_STATE;
      * vmafgpu_close() does nothing. */
     void          (*on_score)(void *user, const struct vmafgpu_score *score);
@@ -1706,6 +1708,18 @@ VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context);
  *     (even after its context is closed), a NULL context, or a context that is busy. The message is valid until the
  *     next such failure on the thread. Builds without thread-local variables store no such message. */
 VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context);
+
+/* Describes the state of a context as one line of JSON, for logs and bug reports. Writes at most `size` bytes with a
+ * terminating zero, and returns the length of the whole text without the zero, as snprintf() does. `buffer` can be NULL
+ * to ask for the length. Returns 0 and writes "" if the context is NULL. Allocates nothing and changes nothing.
+ *   - Keys of the object: version and abi; state: "open", "not open" if vmafgpu_open() failed, or "busy"; config, with
+ *     the values in use; models and columns; backend; memory in bytes; batch, with the pairs and batches on the GPU;
+ *     counts of pairs and scores since open or reset; failures; and notes: the note of the backend, the last warning.
+ *   - Unlike other functions, this one can be called at any time between vmafgpu_open() and vmafgpu_close(), on any
+ *     thread and in callbacks. If the context is busy, the state is "busy", and the object contains only version, abi,
+ *     state, and busy_with: the name of the running call. In config.on_score, the description is complete.
+ *   - Strings are valid UTF-8: other bytes in messages and names are replaced by U+FFFD. New versions can add keys. */
+VMAFGPU_API size_t vmafgpu_describe(vmafgpu *context, char *buffer, size_t size);
 
 /* vmafgpu_result_name() returns the name of a result, such as "VMAFGPU_ERROR_MEMORY"; vmafgpu_result_message() returns
  * the general message for it. Neither returns NULL. */
@@ -3753,6 +3767,9 @@ typedef struct vmafgpu__description {
     uint64_t self_test_sum;
     size_t device_memory;
     size_t memory; /* host memory of the units of a fleet; v->memory counts the memory of the context itself */
+    int gpus, failed_gpus;
+    int batches;        /* number of batches in flight on all GPUs */
+    int64_t collecting; /* number of pairs in incomplete batches, or references that a fleet handed over */
 } vmafgpu__description;
 
 /* Functions of a backend. Members after map_memory may be NULL if the backend does not support them; callers
@@ -28334,15 +28351,27 @@ static int vmafgpu__gpu_has_failed(const vmafgpu *v) {
     return v->gpu->is_dead;
 }
 
+/* Adds a GPU to the counts of a description. */
+static void vmafgpu__count_gpu(const vmafgpu__gpu *g, vmafgpu__description *description) {
+    description->gpus++;
+    description->device_memory += g->memory_size;
+    description->failed_gpus += g->is_dead;
+    if (g->is_dead)
+        return;
+    description->collecting += g->submitted - g->launched;
+    for (int i = 0; i < g->queue; i++)
+        description->batches += g->slots[i].is_running;
+}
+
 static void vmafgpu__gpu_describe(const vmafgpu *v, vmafgpu__description *description) {
     const vmafgpu__gpu *g = v->gpu;
     if (!g)
         return;
+    vmafgpu__count_gpu(g, description);
     description->backend = g->is_dead ? vmafgpu__cpu_backend.name : g->vendor->name;
     description->device = g->name;
     description->driver = g->driver_name;
     description->self_test_sum = g->tested;
-    description->device_memory = g->memory_size;
 }
 
 /* ---- kernels for the device ---- */
@@ -30457,7 +30486,8 @@ static void vmafgpu__fleet_describe(const vmafgpu *v, vmafgpu__description *desc
         const vmafgpu__unit *u = &f->units[i];
         const vmafgpu__gpu *g = u->context->gpu;
         description->memory += u->context->memory;
-        description->device_memory += g ? g->memory_size : 0;
+        if (g)
+            vmafgpu__count_gpu(g, description);
         if (g && (!found || (found->is_dead && vmafgpu__is_at_work(u))))
             found = g;
     }
@@ -34072,26 +34102,36 @@ static int64_t vmafgpu__reusable(vmafgpu *v) {
 
 /* ---- calls from several threads, and from callbacks ---- */
 
-/* Acquires the context for a call. If another call is running, on another thread or because this call comes from a
- * callback, refuses the call, because the state of the context may be inconsistent. Exception: config.on_score can call
- * functions that only read. */
-static vmafgpu_result vmafgpu__claim(vmafgpu *v, const char *function, int only_reads) {
-    vmafgpu__thread_failure *own = vmafgpu__failure_of_thread();
+static vmafgpu_result vmafgpu__check_context(const vmafgpu *v, const char *function) {
     if (!v)
         return vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT, "%s: context is NULL", function);
 #ifdef VMAFGPU_DEBUG
     if (v->mark != VMAFGPU__MARK)
         return vmafgpu__refuse(VMAFGPU_ERROR_ARGUMENT, "%s: context is closed or invalid", function);
 #endif
+    return VMAFGPU_OK;
+}
+
+/* Acquires the context for a call. Returns 0 if another call is running: in a callback or on another thread, the state
+ * of the context may be inconsistent. However, config.on_score can call functions that only read. */
+static int vmafgpu__try_claim(vmafgpu *v, const char *function, int only_reads) {
+    const vmafgpu__thread_failure *own = vmafgpu__failure_of_thread();
     if (vmafgpu__atomic_change(&v->is_busy, 0, 1)) {
         v->busy_with = function;
         v->busy_on = own;
-        return VMAFGPU_OK;
+        return 1;
     }
-    if (v->busy_on == own && v->is_delivering && only_reads) {
-        v->readers++;
-        return VMAFGPU_OK;
-    }
+    const int is_reader = v->busy_on == own && v->is_delivering && only_reads;
+    v->readers += is_reader;
+    return is_reader;
+}
+
+/* Acquires the context for a call, or fails with a message that names the running call. */
+static vmafgpu_result vmafgpu__claim(vmafgpu *v, const char *function, int only_reads) {
+    vmafgpu__thread_failure *own = vmafgpu__failure_of_thread();
+    const vmafgpu_result result = vmafgpu__check_context(v, function);
+    if (result != VMAFGPU_OK || vmafgpu__try_claim(v, function, only_reads))
+        return result;
     if (own)
         own->busy = v;
     return vmafgpu__refuse(VMAFGPU_ERROR_STATE, "%s: context is busy with %s(), which %s", function, v->busy_with,
@@ -35151,7 +35191,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_after_stream(vmafgpu *context, void *stream) 
 }
 
 static vmafgpu__description vmafgpu__describe(const vmafgpu *v) {
-    vmafgpu__description description = { "", "", "", 0, 0, 0 };
+    vmafgpu__description description = { "", "", "", 0, 0, 0, 0, 0, 0, 0 };
     if (v && v->backend && v->backend->describe)
         v->backend->describe(v, &description);
     else if (v && v->backend)
@@ -35330,6 +35370,267 @@ VMAFGPU_API const char *vmafgpu_layout_at(int i, size_t *offset, size_t *size) {
     if (size)
         *size = vmafgpu__layout[i].size;
     return vmafgpu__layout[i].name;
+}
+
+/* ================================================================================================
+ * >>description                                  API: state of a context as JSON
+ * ================================================================================================
+ * The text goes straight to the buffer of the caller. Bytes that do not fit are only counted.
+ */
+typedef struct vmafgpu__writer {
+    char *out;
+    size_t size, length;
+    int needs_comma;
+} vmafgpu__writer;
+
+static void vmafgpu__write_text(vmafgpu__writer *w, const char *text, size_t length) {
+    for (size_t i = 0; i < length; i++, w->length++)
+        if (w->length + 1 < w->size)
+            w->out[w->length] = text[i];
+}
+
+/* Returns the length of the UTF-8 character at `text`, or 0 if the bytes are not UTF-8. */
+static size_t vmafgpu__utf8_length(const char *text) {
+    const unsigned char *t = (const unsigned char *)text;
+    const size_t length = t[0] < 0x80 ? 1 : t[0] < 0xc2 ? 0 : t[0] < 0xe0 ? 2 : t[0] < 0xf0 ? 3 : t[0] < 0xf5 ? 4 : 0;
+    for (size_t i = 1; i < length; i++)
+        if ((t[i] & 0xc0) != 0x80) /* also at the terminating zero */
+            return 0;
+    /* Refuse characters that have a shorter form, surrogates, and numbers above 0x10ffff. */
+    if ((t[0] == 0xe0 && t[1] < 0xa0) || (t[0] == 0xed && t[1] > 0x9f) || (t[0] == 0xf0 && t[1] < 0x90) ||
+        (t[0] == 0xf4 && t[1] > 0x8f))
+        return 0;
+    return length;
+}
+
+static void vmafgpu__write_string(vmafgpu__writer *w, const char *text) {
+    vmafgpu__write_text(w, "\"", 1);
+    while (*text) {
+        const size_t length = vmafgpu__utf8_length(text);
+        char escape[8];
+        if (!length)
+            vmafgpu__write_text(w, "\\ufffd", 6);
+        else if ((unsigned char)*text < ' ') {
+            vmafgpu__message(escape, sizeof escape, "\\u%04x", (unsigned)*text);
+            vmafgpu__write_text(w, escape, 6);
+        } else {
+            if (*text == '"' || *text == '\\')
+                vmafgpu__write_text(w, "\\", 1);
+            vmafgpu__write_text(w, text, length);
+        }
+        text += length ? length : 1;
+    }
+    vmafgpu__write_text(w, "\"", 1);
+}
+
+/* Starts a value: writes the comma after the previous one and, unless NULL, the key. */
+static void vmafgpu__write_key(vmafgpu__writer *w, const char *key) {
+    if (w->needs_comma)
+        vmafgpu__write_text(w, ",", 1);
+    w->needs_comma = 1;
+    if (!key)
+        return;
+    vmafgpu__write_string(w, key);
+    vmafgpu__write_text(w, ":", 1);
+}
+
+/* Starts an object or an array. */
+static void vmafgpu__write_open(vmafgpu__writer *w, const char *key, const char *bracket) {
+    vmafgpu__write_key(w, key);
+    vmafgpu__write_text(w, bracket, 1);
+    w->needs_comma = 0;
+}
+
+static void vmafgpu__write_close(vmafgpu__writer *w, const char *bracket) {
+    vmafgpu__write_text(w, bracket, 1);
+    w->needs_comma = 1;
+}
+
+static void vmafgpu__write_named(vmafgpu__writer *w, const char *key, const char *text) {
+    vmafgpu__write_key(w, key);
+    vmafgpu__write_string(w, text);
+}
+
+static void vmafgpu__write_whole(vmafgpu__writer *w, const char *key, int64_t value) {
+    char digits[24];
+    vmafgpu__message(digits, sizeof digits, "%lld", (long long)value);
+    vmafgpu__write_key(w, key);
+    vmafgpu__write_text(w, digits, strlen(digits));
+}
+
+static void vmafgpu__write_flag(vmafgpu__writer *w, const char *key, int value) {
+    vmafgpu__write_key(w, key);
+    vmafgpu__write_text(w, value ? "true" : "false", value ? 4 : 5);
+}
+
+/* Writes the name of an enumerator. `names` is separated by spaces. Writes the number if it has no name, because the
+ * config of a context that is not open may be invalid. */
+static void vmafgpu__write_choice(vmafgpu__writer *w, const char *key, int value, const char *names) {
+    const char *at = names;
+    for (int i = 0; value >= 0 && *at && i < value; i++) {
+        at += strcspn(at, " ");
+        at += *at == ' ';
+    }
+    if (value < 0 || !*at) {
+        vmafgpu__write_whole(w, key, value);
+        return;
+    }
+    vmafgpu__write_key(w, key);
+    vmafgpu__write_text(w, "\"", 1);
+    vmafgpu__write_text(w, at, strcspn(at, " "));
+    vmafgpu__write_text(w, "\"", 1);
+}
+
+/* Writes the config without its pointers: after a failed open, the caller may have freed the data. */
+static void vmafgpu__write_config(vmafgpu__writer *w, const vmafgpu_config *c) {
+    const vmafgpu_gpu_config *g = &c->gpu;
+    const char *memory_names = "host pinned device surface array";
+    vmafgpu__write_open(w, "config", "{");
+    vmafgpu__write_whole(w, "width", c->width);
+    vmafgpu__write_whole(w, "height", c->height);
+    vmafgpu__write_whole(w, "bit_depth", c->bit_depth);
+    vmafgpu__write_whole(w, "bytes_per_sample", c->bytes_per_sample);
+    vmafgpu__write_choice(w, "chroma", (int)c->chroma, "420 400 422 444");
+    vmafgpu__write_choice(w, "layout", (int)c->layout, "planar semiplanar semiplanar_high");
+    vmafgpu__write_open(w, "colour", "{");
+    vmafgpu__write_choice(w, "matrix", (int)c->colour.matrix, "unstated bt601 bt709 bt2020");
+    vmafgpu__write_choice(w, "range", (int)c->colour.range, "unstated limited full");
+    vmafgpu__write_choice(w, "siting", (int)c->colour.siting, "unstated left center top_left");
+    vmafgpu__write_choice(w, "transfer", (int)c->colour.transfer, "unstated srgb bt709 pq");
+    vmafgpu__write_close(w, "}");
+    vmafgpu__write_whole(w, "model_count", c->model_count);
+    vmafgpu__write_flag(w, "features_only", c->features_only);
+    vmafgpu__write_flag(w, "model_features_only", c->model_features_only);
+    vmafgpu__write_flag(w, "predict_only", c->predict_only);
+    vmafgpu__write_whole(w, "feature_count", c->feature_count);
+    vmafgpu__write_flag(w, "strict_options", c->strict_options);
+    vmafgpu__write_flag(w, "threaded_column_order", c->threaded_column_order);
+    vmafgpu__write_whole(w, "subsample", c->subsample);
+    vmafgpu__write_flag(w, "discard_scores", c->discard_scores);
+    vmafgpu__write_flag(w, "live", c->live);
+    vmafgpu__write_whole(w, "max_candidates", c->max_candidates);
+    vmafgpu__write_whole(w, "contexts_per_pass", c->contexts_per_pass);
+    vmafgpu__write_whole(w, "map_block_size", c->map_block_size);
+    vmafgpu__write_whole(w, "max_edit_size", c->max_edit_size);
+    vmafgpu__write_choice(w, "backend", (int)c->backend, "auto cpu cuda hip");
+    vmafgpu__write_open(w, "gpu", "{");
+    vmafgpu__write_whole(w, "device", g->device);
+    vmafgpu__write_whole(w, "device_count", g->device_count);
+    vmafgpu__write_flag(w, "open_in_background", g->open_in_background);
+    vmafgpu__write_flag(w, "cuda_context", g->cuda_context != NULL);
+    vmafgpu__write_flag(w, "stream", g->stream != NULL);
+    vmafgpu__write_choice(w, "frame_memory", (int)g->frame_memory, memory_names);
+    vmafgpu__write_whole(w, "batch", g->batch);
+    vmafgpu__write_whole(w, "queue_depth", g->queue_depth);
+    vmafgpu__write_choice(w, "vif_arithmetic", (int)g->vif_arithmetic, "auto double integer");
+    vmafgpu__write_whole(w, "copy_threads", g->copy_threads);
+    vmafgpu__write_flag(w, "skip_self_test", g->skip_self_test);
+    vmafgpu__write_close(w, "}");
+    vmafgpu__write_whole(w, "threads", c->threads);
+    vmafgpu__write_whole(w, "cpumask", c->cpumask);
+    vmafgpu__write_choice(w, "float_reciprocal", (int)c->float_reciprocal, "host amd intel division");
+    vmafgpu__write_flag(w, "parallel_for", c->parallel_for != NULL);
+    vmafgpu__write_flag(w, "allocator", c->allocator.allocate != NULL);
+    vmafgpu__write_flag(w, "on_log", c->on_log != NULL);
+    vmafgpu__write_flag(w, "on_score", c->on_score != NULL);
+    vmafgpu__write_flag(w, "on_reusable", c->on_reusable != NULL);
+    vmafgpu__write_flag(w, "on_heatmap", c->on_heatmap != NULL);
+    vmafgpu__write_close(w, "}");
+}
+
+static void vmafgpu__write_columns(vmafgpu__writer *w, const vmafgpu *v) {
+    vmafgpu__write_open(w, "models", "[");
+    for (int i = 0; i < v->model_count; i++) {
+        vmafgpu__write_open(w, NULL, "{");
+        vmafgpu__write_named(w, "name", v->models[i].name);
+        vmafgpu__write_named(w, "model", v->models[i].model->name ? v->models[i].model->name : "");
+        vmafgpu__write_whole(w, "column", v->models[i].column);
+        vmafgpu__write_close(w, "}");
+    }
+    vmafgpu__write_close(w, "]");
+    vmafgpu__write_open(w, "columns", "[");
+    for (int i = 0; i < v->column_count; i++)
+        vmafgpu__write_named(w, NULL, v->names[i]);
+    vmafgpu__write_close(w, "]");
+}
+
+static void vmafgpu__write_counts(vmafgpu__writer *w, const vmafgpu *v) {
+    const int64_t collected = v->collected > v->seeded ? v->collected - v->seeded : 0;
+    vmafgpu__write_open(w, "counts", "{");
+    vmafgpu__write_whole(w, "preceding", v->seeded);
+    vmafgpu__write_whole(w, "pushed", v->pushed);
+    vmafgpu__write_whole(w, "following", v->tailed);
+    vmafgpu__write_whole(w, "acquired", v->lending.count);
+    vmafgpu__write_whole(w, "in_flight", v->pushed > collected ? v->pushed - collected : 0);
+    vmafgpu__write_whole(w, "ready", vmafgpu__rows_of(v, vmafgpu__ready(v)));
+    vmafgpu__write_whole(w, "delivered", v->delivered);
+    vmafgpu__write_whole(w, "failed", vmafgpu__rows_of(v, vmafgpu__ready(v)) - v->pooled);
+    vmafgpu__write_whole(w, "reusable", v->backend ? vmafgpu__done_with(v) : 0);
+    vmafgpu__write_flag(w, "flushed", v->flushed);
+    vmafgpu__write_close(w, "}");
+}
+
+static void vmafgpu__write_state(vmafgpu__writer *w, const vmafgpu *v) {
+    const vmafgpu__description d = vmafgpu__describe(v);
+    char checksum[24];
+    vmafgpu__message(checksum, sizeof checksum, "%016llx", (unsigned long long)d.self_test_sum);
+    vmafgpu__write_config(w, &v->config);
+    if (v->is_open)
+        vmafgpu__write_columns(w, v);
+    vmafgpu__write_open(w, "backend", "{");
+    vmafgpu__write_named(w, "name", vmafgpu_backend_name(v));
+    vmafgpu__write_named(w, "instruction_set", vmafgpu_instruction_set(v));
+    vmafgpu__write_named(w, "device", d.device);
+    vmafgpu__write_named(w, "driver", d.driver);
+    vmafgpu__write_named(w, "self_test_checksum", d.self_test_sum ? checksum : "");
+    vmafgpu__write_flag(w, "is_opening", vmafgpu_is_opening(v));
+    vmafgpu__write_whole(w, "gpus", d.gpus);
+    vmafgpu__write_whole(w, "failed_gpus", d.failed_gpus);
+    vmafgpu__write_close(w, "}");
+    vmafgpu__write_open(w, "memory", "{");
+    vmafgpu__write_whole(w, "host", (int64_t)vmafgpu_host_memory(v));
+    vmafgpu__write_whole(w, "device", (int64_t)d.device_memory);
+    vmafgpu__write_close(w, "}");
+    vmafgpu__write_open(w, "batch", "{");
+    vmafgpu__write_whole(w, "incomplete", d.collecting);
+    vmafgpu__write_whole(w, "in_flight", d.batches);
+    vmafgpu__write_close(w, "}");
+    if (v->is_open)
+        vmafgpu__write_counts(w, v);
+    vmafgpu__write_open(w, "failures", "{");
+    vmafgpu__write_named(w, "last_error", v->error);
+    if (v->is_open && v->first_failed_frame >= 0) {
+        vmafgpu__write_whole(w, "first_frame", v->first_failed_frame);
+        vmafgpu__write_named(w, "first_result", vmafgpu_result_name(v->first_failed_result));
+        vmafgpu__write_named(w, "first_message", v->first_failure);
+    }
+    vmafgpu__write_close(w, "}");
+    vmafgpu__write_open(w, "notes", "{");
+    vmafgpu__write_named(w, "backend", v->note);
+    vmafgpu__write_named(w, "warning", v->warning);
+    vmafgpu__write_close(w, "}");
+}
+
+VMAFGPU_API size_t vmafgpu_describe(vmafgpu *context, char *buffer, size_t size) {
+    vmafgpu *v = context;
+    vmafgpu__writer w = { buffer, buffer ? size : 0, 0, 0 };
+    if (vmafgpu__check_context(v, "vmafgpu_describe") == VMAFGPU_OK) {
+        const int is_claimed = vmafgpu__try_claim(v, "vmafgpu_describe", 1);
+        vmafgpu__write_open(&w, NULL, "{");
+        vmafgpu__write_named(&w, "version", VMAFGPU_VERSION_STRING);
+        vmafgpu__write_whole(&w, "abi", VMAFGPU_ABI);
+        vmafgpu__write_named(&w, "state", !is_claimed ? "busy" : v->is_open ? "open" : "not open");
+        if (is_claimed) {
+            vmafgpu__write_state(&w, v);
+            vmafgpu__leave(v);
+        } else {
+            vmafgpu__write_named(&w, "busy_with", (const char *)vmafgpu__atomic_pointer(&v->busy_with));
+        }
+        vmafgpu__write_close(&w, "}");
+    }
+    if (w.size)
+        buffer[w.length < w.size ? w.length : w.size - 1] = '\0';
+    return w.length;
 }
 
 VMAFGPU__COLD_END

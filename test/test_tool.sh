@@ -339,6 +339,23 @@ if command -v python3 > /dev/null 2>&1; then
 sys.exit(json.load(open(sys.argv[1]))["backend"] != "cpu")' "$work/named"
 fi
 
+# ---- --debug ----
+
+$tool -r "$work/420.ref" -d "$work/420.dist" -d "$work/420.dist" --quiet --debug 2> "$work/err" > "$work/out"
+check '--debug: status' [ $? -eq 0 ]
+check '--debug: a line per context at the start and at the end' [ "$(grep -c '^{"version":.*}$' "$work/err")" -eq 4 ]
+check '--debug: no other lines' [ "$(wc -l < "$work/err")" -eq 4 ]
+check '--debug: counts' [ "$(grep -c '"pushed":3,.*"ready":3,' "$work/err")" -eq 2 ]
+$tool -r "$work/420.ref" -d "$work/420.dist" --quiet 2> "$work/err.without" > "$work/out.without"
+check 'without --debug: no description' [ ! -s "$work/err.without" ]
+$tool -r "$work/420.ref" -d "$work/420.dist" --quiet --debug --feature cambi 2> "$work/err.failed"
+check '--debug: after a failure' grep -q '^{.*"state":"not open".*"last_error":"[^"]*cambi' "$work/err.failed"
+if command -v python3 > /dev/null 2>&1; then
+    check '--debug: the lines are JSON' python3 -c 'import json, sys
+lines = [json.loads(line) for line in open(sys.argv[1])]
+sys.exit([line["counts"]["pushed"] for line in lines] != [0, 0, 3, 3])' "$work/err"
+fi
+
 # on_gpu NAME BACKEND ARGUMENTS...: checks that the scores come from a GPU and equal those of the CPU
 on_gpu() {
     what=$1

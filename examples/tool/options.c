@@ -628,6 +628,9 @@ static const option_row option_rows[] = {
     {"self-test", 0, NULL, apply_flag, AT(self_test), 1, 0, 1,
      "run every kernel on small pictures on the GPU (see\n--backend and --gpu), compare the results with those\n"
      "of the CPU, and print one line"},
+    {"debug", 0, NULL, apply_flag, AT(debug), 1, 0, 1,
+     "describe each context of the library on standard\nerror: a line of JSON when it is opened, and another\n"
+     "one at the end. Attach both to bug reports"},
     {"version", 'v', NULL, apply_flag, AT(version), 1, 0, 0, "print the version and the available backends"},
     {"help", 0, NULL, apply_flag, AT(help), 1, 0, 1, "print this help"},
 };

@@ -147,6 +147,8 @@ int tool_score(options *o) {
     }
     for (int i = 0; i < tool_report_count(o); i++)
         tool_abandon_destination(&o->destinations[i], i);
+    for (int i = 0; i < all->count; i++)
+        tool_describe(all->contexts[i], o);
     leave_opening(all, ok);
     for (int i = 0; i < all->count; i++)
         vmafgpu_close(all->contexts[i]);

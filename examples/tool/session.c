@@ -8,6 +8,7 @@
 #include "video.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #ifdef _WIN32
@@ -98,6 +99,15 @@ void tool_choose_gpus(vmafgpu_config *config, const options *o) {
     config->gpu.kernels_path = o->kernels;
 }
 
+void tool_describe(vmafgpu *context, const options *o) {
+    enum { SLACK = 64 }; /* a GPU that is being opened can become ready between the calls */
+    size_t length = o->debug ? vmafgpu_describe(context, NULL, 0) : 0, size = length + SLACK;
+    char *text = length ? (char *)malloc(size) : NULL;
+    if (text && vmafgpu_describe(context, text, size) < size)
+        fprintf(stderr, "%s\n", text);
+    free(text);
+}
+
 vmafgpu *tool_open_context(session *all, const options *o) {
     vmafgpu_config config = video_config(&all->videos[0]);
     vmafgpu *context = NULL;
@@ -134,6 +144,7 @@ vmafgpu *tool_open_context(session *all, const options *o) {
     }
 #endif
     vmafgpu_result result = vmafgpu_open(&context, &config);
+    tool_describe(context, o);
     if (result != VMAFGPU_OK) {
         tool_fail_library(vmafgpu_last_error(context));
         vmafgpu_close(context);

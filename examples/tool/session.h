@@ -142,6 +142,9 @@ int64_t tool_expected_frames(const session *all);
 /* Sets the GPUs of a config. */
 void tool_choose_gpus(vmafgpu_config *config, const options *o);
 
+/* Prints the description of a context to the error stream, if --debug is set. */
+void tool_describe(vmafgpu *context, const options *o);
+
 /* Opens a context for a distorted video. Returns NULL after an error message. */
 vmafgpu *tool_open_context(session *all, const options *o);
 

@@ -11,6 +11,7 @@
  * driver, frames can be in pinned memory, device memory and surfaces. */
 #define TEST_STATE static
 #include "../gpu/gpu.h"
+#include "../json.h"
 #include <pthread.h>
 #include <signal.h>
 #include <time.h>
@@ -1546,6 +1547,7 @@ static void call_percentile(sequence *s) {
 }
 
 static void call_names(sequence *s) {
+    static char description[65536];
     vmafgpu *v = context_of(s);
     const vmafgpu_config *got = vmafgpu_get_config(v);
     note(s, "names and numbers");
@@ -1565,6 +1567,11 @@ static void call_names(sequence *s) {
     (void)vmafgpu_device_memory(v);
     (void)vmafgpu_next_device(v);
     (void)vmafgpu_is_opening(v);
+    if (CHECK(vmafgpu_describe(v, description, sizeof description) < sizeof description) &&
+        CHECK(json_is_valid(description))) {
+        CHECK_INT(json_whole(description, "counts.ready"), vmafgpu_score_count(v));
+        CHECK_INT(json_whole(description, "memory.device"), (int64_t)vmafgpu_device_memory(v));
+    }
     CHECK(vmafgpu_backend_note(v) && vmafgpu_device_name(v) && vmafgpu_driver_name(v) && vmafgpu_instruction_set(v));
 }
 

@@ -72,6 +72,9 @@ help:
 	@echo '                AMD: $(BUILD)/vmafgpu_kernels.amd and $(BUILD)/vmafgpu_amd.h; needs clang 19 or later with lld'
 	@echo '                (Debian: clang-19 lld-19), and xz. GFX="gfx1100 gfx1201" selects targets.'
 	@echo '                VENDORS=nvidia or VENDORS=amd builds the kernels of one vendor.'
+	@echo 'make web        build $(BUILD)/web: a WebAssembly module with an ES module, and a page that scores videos in a'
+	@echo '                browser; needs clang for WebAssembly (Debian: clang-19 lld-19 wasi-libc'
+	@echo '                libclang-rt-19-dev-wasm32). WEB_FEATURES=all compiles all features in.'
 	@echo 'make models     regenerate models/model_embed.h from the JSON files in MODELS (../shared/models)'
 	@echo 'make tags       write an index of functions for editors; needs Universal Ctags (Debian: universal-ctags) or'
 	@echo '                Exuberant Ctags'
@@ -81,7 +84,8 @@ help:
 	@echo 'make install-libvmaf   install that library, its headers, its pkg-config file, and kernels if built'
 	@echo 'make uninstall         undo make install; needs the same PREFIX, LIBDIR and DESTDIR'
 	@echo 'make uninstall-libvmaf undo make install-libvmaf; needs the same variables'
-	@echo 'make dist       build the release $(BUILD)/vmafgpu-$(VERSION).tar.gz, without kernels if NO_KERNELS=1'
+	@echo 'make dist       build the release $(BUILD)/vmafgpu-$(VERSION).tar.gz, without kernels if NO_KERNELS=1, without'
+	@echo '                the module and the page for browsers if NO_WEB=1'
 	@echo 'make clean      remove build/'
 	@echo
 	@echo 'make test-quick run a part of the tests: scores, API, tool; up to a minute on two processors'
@@ -411,6 +415,7 @@ uninstall:
 
 # The release archive is reproducible: names are sorted, and dates and owner are fixed.
 NO_KERNELS    ?=
+NO_WEB        ?=
 release       := vmafgpu-$(VERSION)
 release_files := LICENSE README.md CHANGELOG.md SECURITY.md vmafgpu.h models/model_embed.h \
                  $(filter-out examples/package/Makefile,$(sort $(shell find examples -type f)))
@@ -427,6 +432,11 @@ ifeq ($(NO_KERNELS),)
 	@for file in $(release_blobs); do mv $(BUILD)/dist/$$file $(BUILD)/dist/$(release)/ 2> /dev/null || { \
 	    echo "make dist: $$file could not be built, see above; set NO_KERNELS=1 for a release without kernels" >&2; \
 	    exit 1; }; done
+endif
+ifeq ($(NO_WEB),)
+	@$(MAKE) --no-print-directory web || { echo 'make dist: set NO_WEB=1 for a release without build/web' >&2; exit 1; }
+	mkdir -p $(BUILD)/dist/$(release)/web
+	cp $(web_files) $(BUILD)/dist/$(release)/web/
 endif
 	find $(BUILD)/dist/$(release) -type f -exec chmod 644 {} + -exec env TZ=UTC0 touch -t 202001010000 {} +
 	cd $(BUILD)/dist && find $(release) -type f | LC_ALL=C sort | xargs tar $(owner) -cf ../$(release).tar

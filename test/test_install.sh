@@ -198,10 +198,10 @@ fi
 # ---- dist ----
 
 release=vmafgpu-$version
-quiet 'make dist' "$MAKE" dist BUILD="$work/dist" NO_KERNELS=1
+quiet 'make dist' "$MAKE" dist BUILD="$work/dist" NO_KERNELS=1 NO_WEB=1
 mv "$work/dist/$release.tar.gz" "$work/first.tar.gz"
 sleep 1 # so that files copied from now on have a different date
-(umask 077 && "$MAKE" dist BUILD="$work/dist" NO_KERNELS=1) > "$work/log" 2>&1
+(umask 077 && "$MAKE" dist BUILD="$work/dist" NO_KERNELS=1 NO_WEB=1) > "$work/log" 2>&1
 check 'make dist is reproducible' cmp "$work/first.tar.gz" "$work/dist/$release.tar.gz"
 
 mkdir "$work/unpacked"

@@ -1,5 +1,5 @@
-/* The functions of vmafgpu.wasm, which vmaf.mjs calls. JavaScript writes the samples of frames directly into the buffers
- * that vmaf_buffer() returns. `make web` builds the module. */
+/* The functions of vmafgpu.wasm, which vmaf.mjs calls. JavaScript writes the samples of frames directly into the
+ * buffers that vmaf_buffer() returns. `make web` builds the module. */
 #define VMAFGPU_IMPLEMENTATION
 #define VMAFGPU_NO_EDITS
 #include "../../vmafgpu.h"
@@ -196,9 +196,8 @@ EXPORT(vmaf_instruction_set) const char *vmaf_instruction_set(const scorer *s) {
 /* Pools a column. `method` is a vmafgpu_pool_method, or -1 for a percentile. Returns NaN if there is no value. */
 EXPORT(vmaf_pool) double vmaf_pool(scorer *s, int column, int method, double percentile) {
     double value = 0;
-    const vmafgpu_result result = method < 0
-                                      ? vmafgpu_percentile(s->context, column, percentile, &value)
-                                      : vmafgpu_pool(s->context, column, (vmafgpu_pool_method)method, &value);
+    const vmafgpu_result result = method < 0 ? vmafgpu_percentile(s->context, column, percentile, &value)
+                                             : vmafgpu_pool(s->context, column, (vmafgpu_pool_method)method, &value);
     return result == VMAFGPU_OK ? value : NAN;
 }
 

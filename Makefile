@@ -79,6 +79,9 @@ help:
 	@echo '                AMD: $(BUILD)/vmafgpu_kernels.amd and $(BUILD)/vmafgpu_amd.h; needs clang 19 or later with lld'
 	@echo '                (Debian: clang-19 lld-19), and xz. GFX="gfx1100 gfx1201" selects targets.'
 	@echo '                VENDORS=nvidia or VENDORS=amd builds the kernels of one vendor. FORCE=clang does not use nvcc.'
+	@echo 'make web        build $(BUILD)/web: a WebAssembly module with an ES module, and a page that scores videos in a'
+	@echo '                browser; needs clang for WebAssembly (Debian: clang-19 lld-19 wasi-libc'
+	@echo '                libclang-rt-19-dev-wasm32). WEB_FEATURES=all compiles all features in.'
 	@echo 'make models     regenerate models/model_embed.h from the JSON files in MODELS (../shared/models)'
 	@echo 'make tags       write an index of functions for editors; needs Universal Ctags (Debian: universal-ctags) or'
 	@echo '                Exuberant Ctags'
@@ -89,7 +92,8 @@ help:
 	@echo 'make uninstall         undo make install; needs the same PREFIX, LIBDIR and DESTDIR'
 	@echo 'make uninstall-libvmaf undo make install-libvmaf; needs the same variables'
 	@echo 'make dist       build the release $(BUILD)/vmafgpu-$(VERSION).tar.gz and $(BUILD)/SHA256SUMS'
-	@echo '                NO_KERNELS=1: without kernels. FORCE=clang SM=none: without code from NVIDIA.'
+	@echo '                NO_KERNELS=1: without kernels. FORCE=clang SM=none: without code from NVIDIA. NO_WEB=1: without'
+	@echo '                the module and the page for browsers.'
 	@echo 'make clean      remove build/'
 	@echo
 	@echo 'make test-quick run a part of the tests: scores, API, tool; up to a minute on two processors'
@@ -427,6 +431,7 @@ uninstall:
 # environment are ignored. It contains the kernels, vmafgpu_kernels.sha256, which names their compilers, and all sources
 # from which `make blobs` compiles the kernels again.
 NO_KERNELS    ?=
+NO_WEB        ?=
 release       := vmafgpu-$(VERSION)
 kernel_source := vmafgpu_kernels.cu vmafgpu_kernels.hip $(addprefix test/,make_blobs.sh make_ptx.sh make_hsaco.sh \
                  pack_blobs.c interface.sh interface.awk codegen/compilers.sh codegen/no_comment.ld)
@@ -449,6 +454,11 @@ ifeq ($(NO_KERNELS),)
 	{ echo '# The images in the kernel files of $(release), and the compilers that wrote them; packed by'; \
 	    echo "# $$(xz --version | head -n 1)"; cat $(BUILD)/dist/vmafgpu_kernels.nvidia.sha256 \
 	    $(BUILD)/dist/vmafgpu_kernels.amd.sha256; } > $(BUILD)/dist/$(release)/vmafgpu_kernels.sha256
+endif
+ifeq ($(NO_WEB),)
+	@$(MAKE) --no-print-directory web || { echo 'make dist: set NO_WEB=1 for a release without build/web' >&2; exit 1; }
+	mkdir -p $(BUILD)/dist/$(release)/web
+	cp $(web_files) $(BUILD)/dist/$(release)/web/
 endif
 	cd $(BUILD)/dist/$(release) && find * -type f | LC_ALL=C sort | xargs $(sha256) > ../SHA256SUMS
 	mv $(BUILD)/dist/SHA256SUMS $(BUILD)/dist/$(release)

@@ -1,5 +1,5 @@
-/* The functions of vmafgpu.wasm, which vmaf.mjs calls. JavaScript writes the samples of frames directly into the buffers
- * that vmaf_buffer() returns. `make web` builds the module. */
+/* The functions of vmafgpu.wasm, which vmaf.mjs calls. JavaScript writes the samples of frames directly into the
+ * buffers that vmaf_buffer() returns. `make web` builds the module. */
 #define VMAFGPU_IMPLEMENTATION
 #define VMAFGPU_NO_EDITS
 #include "../../vmafgpu.h"

@@ -1,19 +1,33 @@
 /* VMAF in browsers, Node.js and Deno: an ES module around vmafgpu.wasm. vmaf.d.ts describes the types. */
 
-const POOLINGS = ['mean', 'harmonic_mean', 'min', 'max'];      /* vmafgpu_pool_method */
-const FORMATS = ['xml', 'json', 'csv', 'sub'];                  /* report_format */
-const MATRICES = { bt601: 1, bt709: 2, bt2020: 3 };             /* vmafgpu_matrix */
-const PIXELS = { rgba: 1, bgra: 2 };                            /* vmafgpu_pixels */
+const POOLINGS = ['mean', 'harmonic_mean', 'min', 'max']; /* vmafgpu_pool_method */
+const FORMATS = ['xml', 'json', 'csv', 'sub'];            /* report_format */
+const MATRICES = {
+    bt601: 1,
+    bt709: 2,
+    bt2020: 3
+}; /* vmafgpu_matrix */
+const PIXELS = {
+    rgba: 1,
+    bgra: 2
+}; /* vmafgpu_pixels */
 
 /* Formats of VideoFrame: subsampling of chroma, bits per sample. */
 const VIDEO_FORMATS = {
-    I420: [420, 8], I422: [422, 8], I444: [444, 8], NV12: [420, 8],
-    I420P10: [420, 10], I422P10: [422, 10], I444P10: [444, 10],
-    I420P12: [420, 12], I422P12: [422, 12], I444P12: [444, 12],
+    I420: [420, 8],
+    I422: [422, 8],
+    I444: [444, 8],
+    NV12: [420, 8],
+    I420P10: [420, 10],
+    I422P10: [422, 10],
+    I444P10: [444, 10],
+    I420P12: [420, 12],
+    I422P12: [422, 12],
+    I444P12: [444, 12],
 };
 
 /* The library needs none of these functions, but the C library refers to them. 52 means "not supported". */
-const system = new Proxy({}, { get: () => () => 52 });
+const system = new Proxy({}, {get: () => () => 52});
 
 async function compile(source) {
     source = await source;
@@ -26,36 +40,42 @@ const isVideoFrame = (frame) => typeof VideoFrame !== 'undefined' && frame insta
 
 /* Returns { width, height, bitDepth, chroma } of a VideoFrame for VMAF.create(). RGB frames become 4:2:0. */
 export function formatOf(frame) {
-    const { width, height } = frame.visibleRect;
+    const {width, height} = frame.visibleRect;
     const [chroma, bitDepth] = VIDEO_FORMATS[frame.format] ?? [420, 8];
-    return { width, height, bitDepth, chroma, isRGB: !VIDEO_FORMATS[frame.format] };
+    return {width, height, bitDepth, chroma, isRGB: !VIDEO_FORMATS[frame.format]};
 }
 
 export class VMAF {
-    #c; #scorer; #closed = false; #busy = false;
+    #c;
+    #scorer;
+    #closed = false;
+    #busy = false;
 
     static async create(options) {
-        const { width, height, bitDepth = 8, chroma = 420, features = [], colour } = options;
+        const {width, height, bitDepth = 8, chroma = 420, features = [], colour} = options;
         const models = options.models ?? [options.model ?? 'vmaf_v0.6.1'];
-        for (const [name, value] of Object.entries({ width, height, bitDepth, chroma }))
+        for (const [name, value] of Object.entries({width, height, bitDepth, chroma}))
             if (!Number.isInteger(value)) throw new TypeError(`${name}: must be an integer (${value})`);
-        if (![400, 420, 422, 444].includes(chroma)) throw new RangeError(`chroma: must be 400, 420, 422 or 444 (${chroma})`);
+        if (![400, 420, 422, 444].includes(chroma))
+            throw new RangeError(`chroma: must be 400, 420, 422 or 444 (${chroma})`);
         const matrix = colour ? MATRICES[colour.matrix ?? 'bt709'] : 0;
-        if (matrix === undefined) throw new RangeError(`colour.matrix: must be bt601, bt709 or bt2020 (${colour.matrix})`);
-        if (!options.module) throw new TypeError('module: is missing; pass fetch("vmafgpu.wasm") or the bytes of this file');
+        if (matrix === undefined)
+            throw new RangeError(`colour.matrix: must be bt601, bt709 or bt2020 (${colour.matrix})`);
+        if (!options.module)
+            throw new TypeError('module: is missing; pass fetch("vmafgpu.wasm") or the bytes of this file');
         const self = new VMAF();
-        const instance = await WebAssembly.instantiate(await compile(options.module), { wasi_snapshot_preview1: system });
+        const instance = await WebAssembly.instantiate(await compile(options.module), {wasi_snapshot_preview1: system});
         const c = self.#c = instance.exports;
         c._initialize();
         self.#scorer = c.vmaf_new();
         for (const model of models) self.#check(self.#write(model) && c.vmaf_add_model(self.#scorer));
         for (const feature of features) self.#check(self.#write(feature) && c.vmaf_add_feature(self.#scorer));
         self.#check(c.vmaf_open(self.#scorer, width, height, bitDepth, chroma, matrix, colour?.range === 'full'));
-        Object.assign(self, { width, height, bitDepth, chroma, hasColour: !!colour });
+        Object.assign(self, {width, height, bitDepth, chroma, hasColour: !!colour});
         self.frameSize = c.vmaf_frame_size(self.#scorer);
         self.instructionSet = self.#read(c.vmaf_instruction_set(self.#scorer));
         const count = c.vmaf_column_count(self.#scorer);
-        self.columns = Array.from({ length: count }, (_, i) => self.#read(c.vmaf_column_name(self.#scorer, i)));
+        self.columns = Array.from({length: count}, (_, i) => self.#read(c.vmaf_column_name(self.#scorer, i)));
         self.scoreColumn = c.vmaf_model_column(self.#scorer, 0);
         return self;
     }
@@ -93,8 +113,9 @@ export class VMAF {
     #planes() {
         const row = this.width * this.#bytes, chroma = this.#chromaWidth * this.#bytes, rows = this.#chromaHeight;
         const luma = row * this.height;
-        return this.chroma === 400 ? [[0, row, this.height]]
-            : [[0, row, this.height], [luma, chroma, rows], [luma + chroma * rows, chroma, rows]];
+        return this.chroma === 400 ?
+            [[0, row, this.height]] :
+            [[0, row, this.height], [luma, chroma, rows], [luma + chroma * rows, chroma, rows]];
     }
 
     /* Copies planes with any offset and stride. `pairs`: chroma samples are interleaved; `shift`: right shift. */
@@ -124,16 +145,19 @@ export class VMAF {
 
     /* Writes a frame into the buffer of a side. Returns its vmafgpu_pixels, or a promise of them. */
     #put(frame, side) {
-        const buffer = () => new Uint8Array(this.#c.memory.buffer, this.#c.vmaf_buffer(this.#scorer, side),
+        const buffer = () => new Uint8Array(
+            this.#c.memory.buffer, this.#c.vmaf_buffer(this.#scorer, side),
             Math.max(this.frameSize, this.hasColour ? 4 * this.width * this.height : 0));
         if (isVideoFrame(frame)) return this.#putVideoFrame(frame, buffer);
-        let { data = frame, format = 'planar' } = frame;
+        let {data = frame, format = 'planar'} = frame;
         if (typeof ImageData !== 'undefined' && frame instanceof ImageData) {
             format = 'rgba';
             if (frame.width !== this.width || frame.height !== this.height)
-                throw new RangeError(`the image has ${frame.width}x${frame.height} pixels, not ${this.width}x${this.height}`);
+                throw new RangeError(
+                    `the image has ${frame.width}x${frame.height} pixels, not ${this.width}x${this.height}`);
         }
-        if (!ArrayBuffer.isView(data)) throw new TypeError('a frame must be a typed array, an ImageData or a VideoFrame');
+        if (!ArrayBuffer.isView(data))
+            throw new TypeError('a frame must be a typed array, an ImageData or a VideoFrame');
         const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
         const need = PIXELS[format] ? 4 * this.width * this.height : this.frameSize;
         if (bytes.length !== need) throw new RangeError(`a ${format} frame has ${need} bytes, not ${bytes.length}`);
@@ -143,7 +167,7 @@ export class VMAF {
             return PIXELS[format];
         }
         const luma = this.width * this.height * this.#bytes, stride = 2 * this.#chromaWidth * this.#bytes;
-        const layout = [{ offset: 0, stride: this.width * this.#bytes }, { offset: luma, stride }];
+        const layout = [{offset: 0, stride: this.width * this.#bytes}, {offset: luma, stride}];
         if (format === 'nv12') return this.#copy(bytes, layout, buffer(), true);
         if (format === 'p010') return this.#copy(bytes, layout, buffer(), true, 16 - this.bitDepth);
         if (format !== 'planar') throw new RangeError(`format: must be planar, nv12, p010, rgba or bgra (${format})`);
@@ -158,11 +182,12 @@ export class VMAF {
     async #putVideoFrame(frame, buffer) {
         const format = formatOf(frame);
         if (format.width !== this.width || format.height !== this.height)
-            throw new RangeError(`the frame has ${format.width}x${format.height} pixels, not ${this.width}x${this.height}`);
+            throw new RangeError(
+                `the frame has ${format.width}x${format.height} pixels, not ${this.width}x${this.height}`);
         if (format.isRGB) {
             this.#needColour();
             const bytes = new Uint8Array(4 * this.width * this.height);
-            await frame.copyTo(bytes, { format: 'RGBA' });
+            await frame.copyTo(bytes, {format: 'RGBA'});
             buffer().set(bytes);
             return PIXELS.rgba;
         }
@@ -172,7 +197,7 @@ export class VMAF {
         return this.#copy(bytes, layout, buffer(), frame.format === 'NV12');
     }
 
-    /* Scores a pair. Returns the scores that are ready: usually that of the previous pair, because motion looks ahead. */
+    /* Scores a pair. Returns the scores that are ready, usually that of the previous pair: motion looks ahead. */
     async push(reference, distorted) {
         const c = this.#use();
         if (this.#busy) throw new Error('push() must not be called before the promise of the previous call is settled');
@@ -182,9 +207,7 @@ export class VMAF {
             this.#use();
             this.#check(c.vmaf_push(this.#scorer, ...pixels));
             return this.#ready();
-        } finally {
-            this.#busy = false;
-        }
+        } finally { this.#busy = false; }
     }
 
     /* Ends the clip. Returns the remaining scores. */
@@ -198,7 +221,8 @@ export class VMAF {
         while (c.vmaf_next(this.#scorer)) {
             const values = new Float64Array(c.memory.buffer, c.vmaf_values(this.#scorer), this.columns.length);
             scores.push({
-                index: c.vmaf_index(this.#scorer), score: this.scoreColumn < 0 ? NaN : values[this.scoreColumn],
+                index: c.vmaf_index(this.#scorer),
+                score: this.scoreColumn < 0 ? NaN : values[this.scoreColumn],
                 values: Object.fromEntries(this.columns.map((name, i) => [name, values[i]])),
             });
         }
@@ -214,10 +238,15 @@ export class VMAF {
     }
 
     /* Returns a report in a format of libvmaf: 'json', 'csv', 'xml' or 'sub'. digits: as in libvmaf, or Infinity. */
-    report(format = 'json', { fps = 0, digits } = {}) {
+    report(format = 'json', {fps = 0, digits} = {}) {
         const which = FORMATS.indexOf(format);
         if (which < 0) throw new RangeError(`unknown format ${format}`);
-        const at = this.#use().vmaf_report(this.#scorer, which, digits === undefined ? -1 : digits === Infinity ? -2 : digits, fps);
+        const at = this.#use().vmaf_report(
+            this.#scorer, which,
+            digits === undefined    ? -1 :
+                digits === Infinity ? -2 :
+                                      digits,
+            fps);
         if (!at) throw new Error('out of memory');
         return this.#read(at);
     }
@@ -242,7 +271,15 @@ export function parseY4m(bytes) {
     const [num, den] = (field('F') ?? '25:1').split(':');
     const columns = chroma === 444 ? width : (width + 1) >> 1, rows = chroma === 420 ? (height + 1) >> 1 : height;
     const samples = width * height + (chroma === 400 ? 0 : 2 * columns * rows);
-    return { width, height, bitDepth, chroma, frameSize: samples * (bitDepth > 8 ? 2 : 1), headerSize: end + 1, fps: num / den };
+    return {
+        width,
+        height,
+        bitDepth,
+        chroma,
+        frameSize: samples * (bitDepth > 8 ? 2 : 1),
+        headerSize: end + 1,
+        fps: num / den
+    };
 }
 
 /* Yields the frames of a y4m file (a File or Blob). Reads one frame at a time. */

@@ -11,7 +11,8 @@ web_flags   := -O2 -msimd128 -Wall -Wextra -mexec-model=reactor -Wl,-z,stack-siz
                $(if $(filter all,$(WEB_FEATURES)),,$(addprefix -DVMAFGPU_NO_,SSIM PSNR_HVS CIEDE FLOAT))
 
 .PHONY: web
-web: $(BUILD)/web/vmaf.html $(BUILD)/web/vmafgpu.wasm $(BUILD)/web/vmaf.mjs $(BUILD)/web/vmaf.d.ts
+web_files   := $(addprefix $(BUILD)/web/,vmaf.html vmafgpu.wasm vmaf.mjs vmaf.d.ts)
+web: $(web_files)
 
 $(BUILD)/web/vmafgpu.wasm: $(web_sources) examples/web/web.mk
 	@mkdir -p $(@D)
@@ -25,10 +26,12 @@ $(BUILD)/web/vmaf.%: examples/web/vmaf.%
 	@mkdir -p $(@D)
 	cp $< $@
 
-# The page contains the module and all code, so that it also works from a file. The tags of the scripts are in page.html.
-$(BUILD)/web/vmaf.html: examples/web/page.html examples/web/vmaf.mjs examples/web/worker.js $(BUILD)/web/vmafgpu.wasm
+# The page contains the module and all code, so that it also works as a local file. page.html marks the places.
+web_insert   = -e '/^@$(1)@$$/{r $(2)' -e 'd;}'
+$(BUILD)/web/vmaf.html: $(addprefix examples/web/,page.html page.js worker.js vmaf.mjs web.mk) $(BUILD)/web/vmafgpu.wasm
 	base64 $(BUILD)/web/vmafgpu.wasm > $@.base64
 	sed -e 's/^export //' examples/web/vmaf.mjs > $@.module
-	sed -e '/^@WASM@$$/{r $@.base64' -e 'd;}' -e '/^@MODULE@$$/{r $@.module' -e 'd;}' \
-	    -e '/^@WORKER@$$/{r examples/web/worker.js' -e 'd;}' examples/web/page.html > $@
+	sed $(call web_insert,WASM,$@.base64) $(call web_insert,MODULE,$@.module) \
+	    $(call web_insert,WORKER,examples/web/worker.js) $(call web_insert,PAGE,examples/web/page.js) \
+	    examples/web/page.html > $@
 	rm -f $@.base64 $@.module

@@ -3872,8 +3872,8 @@ struct vmafgpu {
     uint32_t mark; /* VMAFGPU__MARK from open to close */
     int is_open;
     int is_busy;           /* 1 while a call uses the context; atomic */
-    const char *busy_with; /* name of that call... */
-    const void *busy_on;   /* ...and the vmafgpu__thread_failure of its thread */
+    const void *busy_with; /* name of that call, a string... */
+    const void *busy_on;   /* ...and the vmafgpu__thread_failure of its thread; other threads read both */
     int is_delivering;     /* 1 while config.on_score is being called */
     int readers;           /* number of nested calls from config.on_score */
     size_t memory;
@@ -6958,6 +6958,12 @@ static int vmafgpu__atomic_add(int *value, int n) {
 static int vmafgpu__atomic_change(int *value, int from, int to) {
     return (int)_InterlockedCompareExchange((volatile long *)value, to, from) == from;
 }
+static const void *vmafgpu__atomic_pointer(const void *const *value) {
+    return *(const void *const volatile *)value;
+}
+static void vmafgpu__atomic_set_pointer(const void **value, const void *to) {
+    *(const void *volatile *)value = to;
+}
 #elif defined(VMAFGPU__NO_ATOMICS)
 static int vmafgpu__atomic_get(const int *value) {
     return *value;
@@ -6974,6 +6980,12 @@ static int vmafgpu__atomic_change(int *value, int from, int to) {
     *value = is_from ? to : *value;
     return is_from;
 }
+static const void *vmafgpu__atomic_pointer(const void *const *value) {
+    return *value;
+}
+static void vmafgpu__atomic_set_pointer(const void **value, const void *to) {
+    *value = to;
+}
 #else
 static inline int vmafgpu__atomic_get(const int *value) {
     return __atomic_load_n(value, __ATOMIC_ACQUIRE);
@@ -6988,6 +7000,12 @@ static inline VMAFGPU__UNUSED int vmafgpu__atomic_add(int *value, int n) {
 /* Sets the value to `to` if it is `from`. Returns 1 if it was set, otherwise 0. */
 static inline int vmafgpu__atomic_change(int *value, int from, int to) {
     return __atomic_compare_exchange_n(value, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+static inline const void *vmafgpu__atomic_pointer(const void *const *value) {
+    return __atomic_load_n(value, __ATOMIC_ACQUIRE);
+}
+static inline void vmafgpu__atomic_set_pointer(const void **value, const void *to) {
+    __atomic_store_n(value, to, __ATOMIC_RELEASE);
 }
 #endif
 
@@ -34117,11 +34135,14 @@ static vmafgpu_result vmafgpu__check_context(const vmafgpu *v, const char *funct
 static int vmafgpu__try_claim(vmafgpu *v, const char *function, int only_reads) {
     const vmafgpu__thread_failure *own = vmafgpu__failure_of_thread();
     if (vmafgpu__atomic_change(&v->is_busy, 0, 1)) {
-        v->busy_with = function;
-        v->busy_on = own;
+        vmafgpu__atomic_set_pointer(&v->busy_with, function);
+        vmafgpu__atomic_set_pointer(&v->busy_on, own);
         return 1;
     }
-    const int is_reader = v->busy_on == own && v->is_delivering && only_reads;
+    /* Only the thread of the running call reads the other members. */
+    if (vmafgpu__atomic_pointer(&v->busy_on) != own)
+        return 0;
+    const int is_reader = v->is_delivering && only_reads;
     v->readers += is_reader;
     return is_reader;
 }
@@ -34134,8 +34155,10 @@ static vmafgpu_result vmafgpu__claim(vmafgpu *v, const char *function, int only_
         return result;
     if (own)
         own->busy = v;
-    return vmafgpu__refuse(VMAFGPU_ERROR_STATE, "%s: context is busy with %s(), which %s", function, v->busy_with,
-                           v->busy_on == own ? "makes this call from a callback" : "runs on another thread");
+    const int is_own = vmafgpu__atomic_pointer(&v->busy_on) == own;
+    return vmafgpu__refuse(VMAFGPU_ERROR_STATE, "%s: context is busy with %s(), which %s", function,
+                           (const char *)vmafgpu__atomic_pointer(&v->busy_with),
+                           is_own ? "makes this call from a callback" : "runs on another thread");
 }
 
 static void vmafgpu__leave(vmafgpu *v) {

@@ -345,7 +345,7 @@
  *       vmafgpu_stream_wait() may also overwrite the frame.
  *   - Luma in device memory is read in place if the address and pitch are multiples of 16 bytes, the length of a row is
  *     a multiple of 4 bytes, samples are in the low bits, and config.max_edit_size is 0.
- *   - Streams: a frame must be ready when the GPU reads it. If it is filled by work on a stream, set gpu.stream, or call
+ *   - Streams: a frame must be ready when the GPU reads it. If work on a stream fills it, set gpu.stream, or call
  *     vmafgpu_after_stream() before the push. The streams of the library do not wait for the default stream, although
  *     streams of a program usually do. So if gpu.stream is 0, frames that work on the default stream still fills are
  *     scored too early, without an error: pass CU_STREAM_LEGACY, or call vmafgpu_after_stream(v, NULL). The default
@@ -892,7 +892,7 @@ typedef struct vmafgpu_frame {
     const void     *data[3];
     ptrdiff_t       pitch[3];
     vmafgpu_memory  memory;        /* default: host                                                          */
-    vmafgpu_pixels  pixels;        /* default: YUV. With RGB, only data[0] and pitch[0] are used, except in RGB8_PLANAR */
+    vmafgpu_pixels  pixels;        /* default: YUV. RGB uses only data[0] and pitch[0], except RGB8_PLANAR      */
     uint64_t        tag;           /* any value, for example a timestamp or a pointer. vmafgpu_score.tag returns the tag
                                       of the distorted frame; the tags of other frames are ignored */
 } vmafgpu_frame;

@@ -111,8 +111,10 @@ done
 # Android's own headers, without a toolchain: files are compiled, but nothing is linked.
 if [ -n "$BIONIC" ]; then
     target=aarch64-android
-    flags="--target=aarch64-linux-android24 -nostdlibinc -isystem $BIONIC/libc/include -isystem $BIONIC/libc/kernel/uapi"
-    flags="$flags -isystem $BIONIC/libc/kernel/uapi/asm-arm64 -isystem $BIONIC/libc/kernel/android/uapi"
+    flags='--target=aarch64-linux-android24 -nostdlibinc'
+    for folder in include kernel/uapi kernel/uapi/asm-arm64 kernel/android/uapi; do
+        flags="$flags -isystem $BIONIC/libc/$folder"
+    done
     # shellcheck disable=SC2086
     try $CLANG $flags -std=c99 -O2 $strict -I. -c -o "$work/header.o" "$work/header.c"
     header=$cell

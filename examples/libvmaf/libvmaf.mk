@@ -1,5 +1,5 @@
 # Builds and installs the library libvmaf. The Makefiles of the repository and of a release include this file. They
-# define CC, WINDOWS, MACOS, LIBDL, BUILD, the compiler flags, and rules for $(BUILD)/vmafgpu_nvidia.h and $(BUILD)/vmafgpu_amd.h.
+# define CC, WINDOWS, MACOS, LIBDL, BUILD, the compiler flags, and rules for $(BUILD)/vmafgpu_nvidia.h and _amd.h.
 # PREFIX, LIBDIR and DESTDIR have their usual meaning.
 #
 # LIBRARIES=static (or shared) builds and installs only that library; the default is both. If a folder contains both,
@@ -62,7 +62,8 @@ $(BUILD)/libvmaf.so.3 $(BUILD)/libvmaf.3.dylib: $(BUILD)/libvmaf.o
 	ln -sf $(vmaf_name) $(BUILD)/$(vmaf_link)
 
 $(BUILD)/libvmaf.dll: $(BUILD)/libvmaf.o
-	$(CC) -shared $(CFLAGS) -Wl,--out-implib,$@.a -o $@ $< $(LDFLAGS) $(LDLIBS)
+	$(CC) -shared $(CFLAGS) -Wl,--out-implib,$@.a -o $@ $< $(LDFLAGS) -static-libgcc -Wl,-Bstatic \
+	    $(filter-out -static,$(LDLIBS))
 
 vmaf_include = $(DESTDIR)$(PREFIX)/include/libvmaf
 

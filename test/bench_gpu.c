@@ -903,8 +903,7 @@ static int bench_pixels(const film *f, cuda *c, const options *o) {
 
 enum { EDITS_CHECKED = 24, EDITS_COMMITTED = 16 };
 
-/* Makes edits all over the frame, half of them at positions that are multiples of 8, with samples from the reference.
- */
+/* Makes edits all over the frame, half at positions that are multiples of 8, with samples from the reference. */
 static void make_edits(const reel *r, int side, int count, source where, int exact, vmafgpu_edit *edits) {
     const film *f = r->film;
     const ptrdiff_t pitch = where == SOURCE_DEVICE ? (ptrdiff_t)device_pitch(f, 0) : (ptrdiff_t)f->row_bytes[0];

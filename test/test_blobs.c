@@ -1,5 +1,5 @@
-/* Tests packed kernels: LZMA streams from xz, containers, and C text. Each flipped bit and each missing byte must be
- * detected. The test calls private functions, so it contains an implementation. */
+/* Tests packed kernels: LZMA streams from xz, containers, and kernels stored as C strings. Each flipped bit and each
+ * missing byte must be detected. The test calls private functions, so it contains an implementation. */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
 #include "test.h"

@@ -1,4 +1,4 @@
-/* Tests which settings vmafgpu_open() accepts, its messages, and the names of columns, models and results. */
+/* Tests which settings vmafgpu_open() accepts, its error messages, and the names of columns, models and results. */
 #include <fenv.h>
 #include <locale.h>
 #include <math.h>
@@ -645,8 +645,7 @@ static void test_unused_options(void) {
     vmafgpu_model_release(model);
 }
 
-/* Tests that unknown options are ignored and that, of two features with the same column names, the first one is used.
- */
+/* Tests that unknown options are ignored, and that the first of two features with the same column names is used. */
 static void test_ignored_options(void) {
     vmafgpu_config c = plain_config();
     vmafgpu_feature_config f[2];

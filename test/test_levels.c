@@ -158,7 +158,7 @@ static void check_many(const char *what, int width, int height, int depth, unsig
     }
     snprintf(test_where, sizeof test_where, "%s %dx%d %d bits, mask %u, %d threads, %d together", what, width, height,
              depth, mask, threads, count);
-    /* In frame 1 the third context gets a different reference, so its later motion differs from that of the others. */
+    /* In frame 1 the third context gets a different reference, so its motion then differs from that of the others. */
     for (int frame = 0; frame < 4; frame++) {
         vmafgpu_frame reference = film_frame(&films[0], frame, CLIP_REFERENCE), distorted[MANY];
         for (int i = 0; i < count; i++)

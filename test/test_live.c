@@ -68,8 +68,7 @@ static void test_scores(void) {
     }
 }
 
-/* Tests that preceding frames affect the scores but following frames do not. Also tests subsampling and single pairs.
- */
+/* Tests that preceding frames affect the scores but following ones do not. Also tests subsampling and single pairs. */
 static void test_segments(void) {
     enum { FRAMES = 6 };
     film f = film_make("texture+mix", 48, 40, 8, FRAMES, 11);

@@ -1,5 +1,6 @@
-/* Tests the caller's allocator. If an allocation fails, the call must return an error, and no memory may leak. It must
- * still be possible to use and close the context. If the same pair is pushed again, the scores must be correct. */
+/* Tests allocators that the caller supplies. If an allocation fails, the call must return an error, and no memory may
+ * leak. It must still be possible to use and close the context. If the same pair is pushed again, the scores must be
+ * correct. */
 #include "scoring.h"
 
 /* An allocator that fills memory with a pattern, guards its end, counts allocations, and fails on demand. */

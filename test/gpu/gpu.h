@@ -1,6 +1,6 @@
 /* Helpers of test_gpu: driver functions that the tests call, films in pageable, pinned and device memory, and an
- * allocator that counts. The driver is either a real one or the one in test/simulated. Only a simulated driver can fail
- * on demand and report leaks. */
+ * allocator that counts allocations. The driver is either a real one or the one in test/simulated. Only a simulated
+ * driver can fail on demand and report leaks. */
 #ifndef GPU_H
 #define GPU_H
 

@@ -34,7 +34,7 @@ static void die(const char *what) {
     exit(1);
 }
 
-/* The luma of a few pairs. */
+/* The luma planes of a few pairs. */
 typedef struct film {
     int width, height, bits;
     void *luma[PAIRS][2];
@@ -98,8 +98,8 @@ static void push(vmafgpu *context, const film *f, int64_t i) {
     }
 }
 
-/* Runs one context for about `o->seconds`. Returns the seconds per pair. Sets *least to the time of the fastest pair if
- * that is shorter. */
+/* Runs one context for about `o->seconds`. Returns the seconds per pair. If the fastest pair took less than *least,
+ * sets *least to its time. */
 static double run(const film *f, int threads, const options *o, double *least) {
     vmafgpu *context = open_context(f, threads, o->mask);
     int64_t pairs = 0;
@@ -117,8 +117,8 @@ static double run(const film *f, int threads, const options *o, double *least) {
     return (end - start) / (double)pairs;
 }
 
-/* Runs `count` processes with one thread each at the same time. Returns the mean of their seconds per pair. Sets *least
- * to the mean of their fastest pairs if that is shorter. */
+/* Runs `count` processes with one thread each at the same time. Returns the seconds per pair, averaged over the
+ * processes. If the average time of their fastest pairs is less than *least, sets *least to it. */
 static double run_processes(const film *f, int count, const options *o, double *least) {
     double *shared = (double *)mmap(NULL, sizeof *shared * 2 * (size_t)count, PROT_READ | PROT_WRITE,
                                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -143,8 +143,8 @@ static double run_processes(const film *f, int count, const options *o, double *
     return sum / count;
 }
 
-/* Measures one size and depth and prints a line for each number of threads. The speed of a busy machine changes from
- * second to second, so speeds are compared within a round. */
+/* Measures one frame size and bit depth, and prints a line for each number of threads. The speed of a busy machine
+ * changes from second to second, so speeds are compared within a round. */
 static void measure(const options *o, int width, int height, int bits) {
     static double time[MAX_COUNTS][MAX_ROUNDS], linear[MAX_COUNTS][MAX_ROUNDS], processes[MAX_COUNTS][MAX_ROUNDS];
     film f = film_make(width, height, bits);

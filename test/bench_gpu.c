@@ -77,7 +77,7 @@ static const vmafgpu_memory source_kinds[SOURCE_COUNT] = { VMAFGPU_MEMORY_DEVICE
 
 typedef struct options {
     int width, height, bits; /* 0: all */
-    int source;              /* SOURCE_COUNT: all */
+    int source;              /* SOURCE_COUNT: all sources */
     int batch, queue, pairs, repeats, frames, check, gpu, devices, threads, side;
     double seconds;
     const char *only, *kernels, *driver, *peer, *model, *content, *features;
@@ -226,11 +226,12 @@ static void cuda_close(cuda *c) {
 
 typedef struct sink {
     int columns, pairs;
-    double *kept; /* rows of the first kept_rows frames */
+    double *kept; /* scores of the first kept_rows frames */
     int64_t kept_rows;
-    double *lap; /* the rows of the second lap, one per pair; NULL if laps are not compared */
+    double *lap; /* scores of the second lap, one row per pair; NULL if laps are not compared */
     char has_lap[MAX_PAIRS];
-    int64_t frames; /* length of the clip; its last row differs because motion has no next frame there */
+    /* number of frames in the clip; the scores of the last frame differ because motion has no next frame there */
+    int64_t frames;
     int64_t compared, differing, failed;
 } sink;
 
@@ -276,10 +277,11 @@ typedef struct film {
     int pairs, sample_bytes;
     size_t row_bytes[3], plane_at[3], size; /* tightly packed, one plane after the other */
     unsigned char *pictures[MAX_PAIRS][2];
-    int next, failed; /* shared by the threads that make the pictures */
+    /* next: index of the next picture to make; both are shared by the threads that make the pictures */
+    int next, failed;
     pthread_mutex_t lock;
     int columns, check;
-    double *rows; /* [check][columns] */
+    double *rows; /* scores that the CPU has computed for the first pairs: [check][columns] */
 } film;
 
 static void *make_pictures(void *argument) {
@@ -513,8 +515,8 @@ static vmafgpu_config gpu_config(const film *f, const options *o) {
     return config;
 }
 
-/* Scores `frames` pairs of the rotation. Returns the seconds from the first push to the last score. With several GPUs,
- * r is an array with one reel per GPU. */
+/* Scores `frames` pairs of the rotation. Returns the seconds that elapse from the first push to the last score. With
+ * several GPUs, r is an array with one reel per GPU. */
 static double score_clip(vmafgpu *v, const reel *r, sink *s, int64_t frames) {
     double start;
     if (vmafgpu_reset(v) != VMAFGPU_OK)
@@ -532,7 +534,7 @@ static double score_clip(vmafgpu *v, const reel *r, sink *s, int64_t frames) {
     return now() - start;
 }
 
-/* Copies as many bytes from pinned memory as `frames` pairs contain, without scoring. Returns the seconds. */
+/* Copies as many bytes from pinned memory as `frames` pairs contain, without scoring. Returns the elapsed seconds. */
 static double copy_clip(const reel *r, uint64_t targets[COPY_STREAMS], int64_t frames) {
     double start = now();
     for (int64_t i = 0; i < frames; i++) {
@@ -748,7 +750,8 @@ static unsigned char *make_rgb(const film *f, const pixel_kind *kind, int pair, 
     const unsigned char *luma = f->pictures[pair][side];
     unsigned char *out = (unsigned char *)allocate(count * (size_t)kind->size);
     for (size_t i = 0; i < count; i++) {
-        const unsigned value = luma[i * (size_t)f->sample_bytes]; /* the low byte; noise in words */
+        /* the low byte of the sample, which is noise if samples are words */
+        const unsigned value = luma[i * (size_t)f->sample_bytes];
         for (unsigned k = 0; k < 4; k++) {
             const unsigned sample = (value + 3 * k) & 255;
             if (kind->size == 8) { /* half floats from 0.5 to 1 */
@@ -806,8 +809,8 @@ static void pixel_frame_free(pixel_frame *p, cuda *c) {
     }
 }
 
-/* Returns the microseconds of GPU time from when the caller's stream has drawn a pair until it may overwrite the
- * pair. */
+/* Returns the GPU time in microseconds from the moment when the caller's stream has drawn a pair until the stream may
+ * overwrite it. */
 static double time_pair(vmafgpu *v, cuda *c, const pixel_frame *pair, void *const *events) {
     float milliseconds = 0;
     vmafgpu_score score;
@@ -827,7 +830,7 @@ static double time_pair(vmafgpu *v, cuda *c, const pixel_frame *pair, void *cons
     return 1e3 * milliseconds;
 }
 
-/* Returns the microseconds of GPU time per converted frame. Repeatedly converts the frames that are still in the slots
+/* Returns the GPU time per converted frame in microseconds. Repeatedly converts the frames that are still in the slots
  * of the queue. */
 static double time_conversion(vmafgpu *v, cuda *c, void *const *events) {
     enum { LAUNCHES = 32 };
@@ -900,7 +903,7 @@ static int bench_pixels(const film *f, cuda *c, const options *o) {
 
 enum { EDITS_CHECKED = 24, EDITS_COMMITTED = 16 };
 
-/* Makes edits all over the frame, half of them at multiples of 8 samples, with samples from the reference. */
+/* Makes edits all over the frame, half at positions that are multiples of 8, with samples from the reference. */
 static void make_edits(const reel *r, int side, int count, source where, int exact, vmafgpu_edit *edits) {
     const film *f = r->film;
     const ptrdiff_t pitch = where == SOURCE_DEVICE ? (ptrdiff_t)device_pitch(f, 0) : (ptrdiff_t)f->row_bytes[0];
@@ -931,7 +934,7 @@ static vmafgpu *open_base(const vmafgpu_config *config, const vmafgpu_frame *pai
     return v;
 }
 
-/* Measures edits of one size and prints a line. Returns whether a score differs from that of the CPU. */
+/* Measures edits of one size and prints a line. Returns whether any score differs from the CPU's. */
 static int bench_tries(const film *f, cuda *c, source where, int side, int exact, const options *o) {
     vmafgpu_config config = gpu_config(f, o);
     const int count = o->frames ? o->frames : side <= 16 ? 131072 : side <= 64 ? 32768 : 8192;
@@ -995,8 +998,8 @@ static int bench_tries(const film *f, cuda *c, source where, int side, int exact
     return differs;
 }
 
-/* Returns the number of live pairs per second. Each pair gets a map in device memory with blocks of `block` samples; if
- * `block` is 0, there are no maps. */
+/* Returns the number of pairs scored per second in live mode. Each pair gets a map in device memory with blocks of
+ * `block` samples; if `block` is 0, there are no maps. */
 static double map_speed(const film *f, cuda *c, int block, const options *o) {
     vmafgpu_config config = gpu_config(f, o);
     double speeds[MAX_REPEATS];
@@ -1108,8 +1111,8 @@ static int time_open(const char *what, const options *o, char *reason, size_t si
  * The program
  * ------------------------------------------------------------------------------------------------ */
 
-/* Measures films of one size, with the depth in the options or with 8 and 10 bits. `other` is the measurement to run
- * instead of bench_speed(), or NULL. */
+/* Measures films of one size, with the bit depth given in the options or with 8 and 10 bits. `other` is the measurement
+ * to run instead of bench_speed(), or NULL. */
 static int bench_size(int width, int height, cuda *c, const options *o,
                       int (*other)(const film *, cuda *, const options *)) {
     int differs = 0;

@@ -1,5 +1,6 @@
-/* A strict parser of JSON (RFC 8259) for tests. It accepts a text only if the text is a single value without a byte
- * order mark, in valid UTF-8, with no key twice in an object. Whole numbers only: the library writes no others. */
+/* A strict parser of JSON (RFC 8259) for tests. It accepts a string only if the string is a single JSON value without a
+ * byte order mark, in valid UTF-8, with no key twice in an object. It supports whole numbers only, because the library
+ * writes no others. */
 #ifndef JSON_H
 #define JSON_H
 
@@ -11,7 +12,7 @@ static inline const char *json_space(const char *at) {
     return at + strspn(at, " \t\r\n");
 }
 
-/* Returns the length of a character in UTF-8, or 0. */
+/* Returns the length of a character in UTF-8, or 0 if it is invalid. */
 static inline int json_utf8(const char *text) {
     const unsigned char *t = (const unsigned char *)text;
     uint32_t value = t[0];
@@ -30,7 +31,7 @@ static inline int json_utf8(const char *text) {
     return length && value >= least[length] && value <= 0x10ffff && !(value >= 0xd800 && value < 0xe000) ? length : 0;
 }
 
-/* Returns the end of the string that starts at `at`, or NULL. */
+/* Returns the end of the string that starts at `at`, or NULL if the string is invalid. */
 static inline const char *json_string_end(const char *at) {
     if (*at++ != '"')
         return NULL;
@@ -57,7 +58,7 @@ static inline const char *json_string_end(const char *at) {
     return at + 1;
 }
 
-/* Returns the end of the value that starts at `at`, or NULL. */
+/* Returns the end of the value that starts at `at`, or NULL if the value is invalid. */
 static inline const char *json_value_end(const char *at, int depth) {
     enum { KEYS = 128, DEPTH = 32 };
     const char close = *at == '{' ? '}' : ']';
@@ -132,7 +133,7 @@ static inline const char *json_at(const char *text, const char *path) {
     }
 }
 
-/* Returns the number at a path, or INT64_MIN. */
+/* Returns the number at a path, or INT64_MIN if there is none. */
 static inline int64_t json_whole(const char *text, const char *path) {
     const char *at = json_at(text, path);
     return at && (*at == '-' || (*at >= '0' && *at <= '9')) ? strtoll(at, NULL, 10) : INT64_MIN;

@@ -61,7 +61,7 @@ static int push_filled(VmafContext *c, enum VmafPixelFormat format, unsigned bpc
             fill(&p[k], frame, k);
     }
     err = err ? err : vmaf_read_pictures(c, &p[0], &p[1], index);
-    for (int k = 0; k < 2; k++) /* pictures that vmaf_read_pictures() has not accepted */
+    for (int k = 0; k < 2; k++) /* releases pictures that vmaf_read_pictures() has not accepted */
         if (p[k].ref)
             vmaf_picture_unref(&p[k]);
     return err;
@@ -71,7 +71,7 @@ static VmafConfiguration plain(void) {
     VmafConfiguration config;
     memset(&config, 0, sizeof config);
     config.log_level = VMAF_LOG_LEVEL_NONE;
-    config.cpumask = (uint64_t)-1; /* results of libvmaf's vector code differ in the last bits */
+    config.cpumask = (uint64_t)-1; /* disables libvmaf's vector code, whose results differ in the last bits */
     return config;
 }
 
@@ -109,7 +109,7 @@ static void print_score(const char *what, int err, const double *score) {
 
 typedef struct clip {
     const char *title;
-    const char *versions[3]; /* of the models, which are named model0, model1, model2 */
+    const char *versions[3]; /* versions of the models, which are named model0, model1 and model2 */
     uint64_t flags;
     const char *features[4];
     const char *option, *value; /* for the first feature */
@@ -163,7 +163,7 @@ static void run_clip(const clip *k, const char *folder) {
         print_score("at 9", vmaf_score_at_index(c, models[i], &score, 9), &score);
     }
     if (count)
-        print_reports(c, folder); /* so far, each model has a score at one index only */
+        print_reports(c, folder); /* at this point, each model has a score at only one index */
     for (int i = 0; i < count; i++) {
         for (int m = VMAF_POOL_METHOD_UNKNOWN; m <= VMAF_POOL_METHOD_NB; m++) {
             print_score("pooled", vmaf_score_pooled(c, models[i], (enum VmafPoolingMethod)m, &score, 0, FRAMES - 1),
@@ -218,7 +218,7 @@ static void run_collection(const char *folder) {
     printf("close: %d\n", vmaf_close(c));
 }
 
-/* Imports values, and pushes pairs out of order. */
+/* Imports values and pushes pairs out of order. */
 static void run_imports(const char *folder) {
     static const char *const names[] = {
         "VMAF_integer_feature_adm2_score",       "VMAF_integer_feature_motion2_score",
@@ -505,7 +505,7 @@ static int run_cuda(int method, unsigned bpc, const char *feature, double *score
             vmaf_picture_unref(&host);
         }
         bad |= vmaf_read_pictures(c, &p[0], &p[1], i);
-        bad |= i == 3 && vmaf_score_at_index(c, model, &scores[0], 0); /* forces a GPU to finish its batch */
+        bad |= i == 3 && vmaf_score_at_index(c, model, &scores[0], 0); /* makes a GPU finish its incomplete batch */
     }
     bad |= vmaf_read_pictures(c, NULL, NULL, 0);
     for (unsigned i = 0; i < FRAMES; i++)

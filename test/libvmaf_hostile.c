@@ -168,7 +168,7 @@ static void test_pools(void) {
     vmaf_model_destroy(m);
 }
 
-/* Samples that exceed the bit depth. With threads, the error may not be returned until a later call. */
+/* Tests samples that exceed the bit depth. With threads, a later call may be the first to return the error. */
 static void test_illegal_samples(unsigned threads) {
     VmafContext *c = context(threads, 0);
     VmafModel *m = model_of("vmaf");
@@ -218,7 +218,7 @@ static void test_dictionaries(void) {
         vmaf_feature_dictionary_free(&empty);
     CHECK_INT(vmaf_feature_dictionary_set(&large, "vif_enhn_gain_limit", text), 0);
     CHECK_INT(vmaf_use_feature(c, "vif", large), -EINVAL);
-    CHECK_INT(vmaf_feature_dictionary_free(&large), 0); /* the failed call did not free it */
+    CHECK_INT(vmaf_feature_dictionary_free(&large), 0); /* the failed call did not free the dictionary */
     CHECK_INT(vmaf_use_feature(c, text, NULL), -EINVAL);
     free(text);
     CHECK_INT(vmaf_close(c), 0);
@@ -292,7 +292,7 @@ static const char *text_of(const char *path) {
     return text;
 }
 
-/* Writes a report and checks that it contains both texts. */
+/* Writes a report and checks that it contains both strings. */
 static void check_report(VmafContext *c, const char *name, enum VmafOutputFormat format, const char *words,
                          const char *more) {
     char path[4096];
@@ -302,7 +302,7 @@ static void check_report(VmafContext *c, const char *name, enum VmafOutputFormat
     CHECK_HAS(text_of(path), more);
 }
 
-/* The cost of an import must not grow with the index. */
+/* Tests that the cost of an import does not grow with the index. */
 static void test_large_indices(void) {
     static const unsigned indices[] = { 0,           4095,        4096,        1000000,    0x0fffffffu,
                                         0x7fffffffu, 0x80000000u, 0xfffffffeu, 0xffffffffu };
@@ -329,7 +329,7 @@ static void test_large_indices(void) {
                  "2147483648,6.000000,-6.000000,\n4294967294,7.000000,-7.000000,\n4294967295,8.000000,-8.000000,\n");
     CHECK_INT(vmaf_close(c), 0);
 
-    c = context(0, 0); /* large picture indices, with a feature that does not use earlier pictures */
+    c = context(0, 0); /* tests large picture indices with a feature that does not use earlier pictures */
     CHECK_INT(vmaf_use_feature(c, "vif", NULL), 0);
     CHECK_INT(push(c, 8, WIDTH, HEIGHT, 0xffffffffu), 0);
     CHECK_INT(push(c, 8, WIDTH, HEIGHT, 0xffffffffu), -EINVAL);
@@ -340,7 +340,7 @@ static void test_large_indices(void) {
 
 /* ---- names ---- */
 
-/* Every format escapes special characters in names, so that parsers return the original name. */
+/* In every format, special characters in names are escaped so that parsers return the original name. */
 static void test_names(void) {
     static const char hostile[] = "a\"b\\c<d>&e\n\x01\x7f,|f \xc3\xa9\xff";
     VmafContext *c = context(0, 0);
@@ -390,7 +390,7 @@ static void test_order(void) {
     CHECK_INT(vmaf_use_features_from_model(c, m), 0);
     CHECK_INT(vmaf_import_feature_score(c, "x", (double)NAN, 1000), 0);
     CHECK_INT(vmaf_import_feature_score(c, "VMAF_integer_feature_adm2_score", 5, 0), 0);
-    CHECK_INT(push(c, 8, WIDTH, HEIGHT, 0), -EINVAL); /* its adm2 was imported before */
+    CHECK_INT(push(c, 8, WIDTH, HEIGHT, 0), -EINVAL); /* the value adm2 of this index was imported before */
     CHECK_INT(push(c, 8, WIDTH, HEIGHT, 1), 0);
     CHECK_INT(flush(c), 0);
     CHECK_INT(flush(c), -EINVAL);

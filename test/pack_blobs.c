@@ -13,7 +13,7 @@
 #include <string.h>
 
 enum { LARGEST_FILE = 1 << 26, MOST = 64, HEAD = 28, ENTRY = 32, TARGET_SIZE = 16, TEXT_ROW = 4000 };
-enum { CHECKED = 24 }; /* the CRC-32 of a container begins here */
+enum { CHECKED = 24 }; /* offset of the first byte that the container's CRC-32 covers */
 enum { WORDS = 3 };    /* arguments for each blob: TARGET FILE FILE.lzma */
 
 typedef struct bytes {

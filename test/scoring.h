@@ -10,9 +10,9 @@
 typedef struct film {
     clip clip;
     int bytes_per_sample;
-    size_t plane_bytes;    /* luma */
-    unsigned char *luma;   /* of reference 0, distorted 0, reference 1, ... */
-    size_t chroma_bytes;   /* of one plane */
+    size_t plane_bytes;    /* bytes of one luma plane */
+    unsigned char *luma;   /* luma planes of reference 0, distorted 0, reference 1, ... */
+    size_t chroma_bytes;   /* bytes of one chroma plane */
     unsigned char *chroma; /* u and v of reference 0, of distorted 0, ...; NULL if there is only luma */
 } film;
 

@@ -62,11 +62,12 @@ static void plant(const film *f, int kind, tally *t) {
     static align_signature distorted[2 * FRAMES + 4 * MOST];
     int64_t truth[2 * FRAMES + 4 * MOST], last = -1;
     int most = f->frames < 40 ? 8 : MOST, count = 0, begin = 0;
-    int offset = kind % 4 == 0 ? 0 : below(2 * most - 9) - (most - 5); /* plus dropped or repeated frames */
+    /* dropped or repeated frames shift later frames further */
+    int offset = kind % 4 == 0 ? 0 : below(2 * most - 9) - (most - 5);
     begin = offset < 0 ? -offset : 0;
-    int start = offset > 0 ? offset : begin, length = f->frames - start; /* number of corresponding frames */
+    int start = offset > 0 ? offset : begin, length = f->frames - start; /* length: number of corresponding frames */
     int at = start + 3 + below(length / 3), again = start + length / 2 + below(length / 3), freeze = 1 + below(2);
-    /* The reference starts with frame `begin`, the distorted video with frame begin + offset. */
+    /* The reference video starts with frame `begin`, the distorted video with frame begin + offset. */
     for (int i = begin + offset; i < f->frames && i - begin < f->frames; i++) {
         int copies = 1;
         copies = (kind / 4) % 3 == 1 && i == at ? 0 : copies;          /* dropped */
@@ -100,7 +101,7 @@ static void plant(const film *f, int kind, tally *t) {
     align_free(&a);
 }
 
-/* Clips without motion, or with periodic motion, have no unique offset. */
+/* Tests clips without motion or with periodic motion, which have no unique offset. */
 static void test_ambiguous(void) {
     static film f;
     static const char *const contents[] = { "black", "white", "lines+same", "black+grain" };
@@ -131,7 +132,7 @@ static void test_align_look(void) {
     CHECK(align_look(f.reference, 30, f.distorted + 1, 30, 0, 10) == 1);
     CHECK(align_look(f.reference + 4, 30, f.distorted, 30, 0, 10) == -4);
     CHECK(align_look(f.reference + 4, 30, f.distorted, 30, -4, 10) == -4);
-    CHECK(align_look(f.reference, 5, f.distorted + 1, 5, 0, 10) == 0); /* too few frames */
+    CHECK(align_look(f.reference, 5, f.distorted + 1, 5, 0, 10) == 0); /* too few frames to find an offset */
     make_film(&f, "black", 3);
     CHECK(align_look(f.reference, 30, f.distorted + 1, 30, 0, 10) == 0);
 }

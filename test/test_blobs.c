@@ -1,11 +1,11 @@
-/* Tests packed kernels: LZMA streams from xz, containers, and C text. Each flipped bit and each missing byte must be
- * detected. The test calls private functions, so it contains an implementation. */
+/* Tests packed kernels: LZMA streams from xz, containers, and kernels stored as C strings. Each flipped bit and each
+ * missing byte must be detected. The test calls private functions, so it contains an implementation. */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
 #include "test.h"
 #include "lzma.h"
 
-/* The packer, without its main(). */
+/* Includes the packer without its main(). */
 #define main pack_blobs_main
 #include "pack_blobs.c"
 #undef main
@@ -32,8 +32,8 @@ static bytes bytes_new(size_t size) {
     return b;
 }
 
-/* Whether a stream unpacks to the first `size` bytes of `expected`. The buffers have exactly the required size, so that
- * a sanitizer detects accesses beyond them. */
+/* Whether a stream unpacks to the first `size` bytes of `expected`. Both buffers have exactly the required size, so
+ * that a sanitizer detects accesses beyond the end. */
 static int unpacks(const void *packed, size_t packed_size, const void *expected, size_t size) {
     static vmafgpu__lzma state;
     bytes in = bytes_new(packed_size), out;
@@ -52,7 +52,7 @@ static int unpacks(const void *packed, size_t packed_size, const void *expected,
 
 /* ---- fixed streams ---- */
 
-/* Written by xz. */
+/* A stream written by xz. */
 static const unsigned char hellos[] = { 0x5d, 0x00, 0x10, 0x00, 0x00, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
                                         0xff, 0xff, 0x00, 0x34, 0x19, 0x49, 0xee, 0x8d, 0xef, 0xe2, 0xab,
                                         0xd5, 0xc5, 0xa3, 0xff, 0xff, 0x78, 0xa4, 0x00, 0x00 };
@@ -64,12 +64,12 @@ static void test_fixed_streams(void) {
     unsigned char wrong[sizeof hellos];
     for (size_t size = 0; size <= 23; size++)
         CHECK(unpacks(hellos, sizeof hellos, text, size));
-    CHECK(!unpacks(hellos, sizeof hellos, text, 24)); /* the stream contains only 23 bytes */
+    CHECK(!unpacks(hellos, sizeof hellos, text, 24)); /* the stream contains only 23 bytes of data */
     CHECK(unpacks(nothing, sizeof nothing, text, 0));
     CHECK(!unpacks(nothing, sizeof nothing, text, 1));
     for (size_t size = 0; size < sizeof hellos - 8; size++) /* the last 8 bytes are not needed */
         CHECK(!unpacks(hellos, size, text, 23));
-    for (int first = 0; first < 256; first++) { /* lc + lp > 4 and invalid properties are rejected */
+    for (int first = 0; first < 256; first++) { /* properties that are invalid or have lc + lp > 4 are rejected */
         memcpy(wrong, hellos, sizeof hellos);
         wrong[0] = (unsigned char)first;
         if (first >= 225 || first % 9 + first / 9 % 5 > 4)
@@ -295,7 +295,7 @@ static void test_other_version(void) {
     free(second.data);
 }
 
-/* Tests rows of text in the format of pack_blobs.c. */
+/* Tests lines of text in the format that pack_blobs.c writes. */
 static void test_text(void) {
     enum { SIZE = 3 * VMAFGPU__TEXT_ROW / 5 * 4 - 3 };
     static char rows[3][VMAFGPU__TEXT_ROW + 1];

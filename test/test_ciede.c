@@ -8,7 +8,7 @@ static const struct {
     unsigned cpumask;
 } ways[] = { { 1, 0 }, { 3, 0 }, { 1, 16 }, { 2, 255 } };
 
-/* Returns the value. Checks that it is the same with any number of threads and any instruction set. */
+/* Returns the value of ciede. Checks that the value is the same with any number of threads and any instruction set. */
 static double ciede_of(const char *what, int w, int h, int depth, int chroma) {
     static const vmafgpu_feature_config feature = { "ciede", NULL };
     film f = film_make_colour(what, w, h, depth, chroma, 1, 7);

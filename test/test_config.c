@@ -1,4 +1,4 @@
-/* Tests which settings vmafgpu_open() accepts, its messages, and the names of columns, models and results. */
+/* Tests which settings vmafgpu_open() accepts, its error messages, and the names of columns, models and results. */
 #include <fenv.h>
 #include <locale.h>
 #include <math.h>
@@ -24,7 +24,7 @@ static void refused_at(int line, const vmafgpu_config *config, vmafgpu_result ex
         CHECK_HAS(vmafgpu_last_error(context), words);
         memset(&nothing, 0, sizeof nothing);
         if (result != VMAFGPU_OK) {
-            /* such a context can only report its error and be closed; other calls must fail without a crash */
+            /* such a context can only report its error and be closed; other calls must fail without crashing */
             CHECK(vmafgpu_push(context, &nothing, &nothing) < 0);
             CHECK(vmafgpu_flush(context) < 0);
             CHECK(vmafgpu_next_score(context, &score) < 0);
@@ -369,7 +369,7 @@ static void test_defaults(void) {
     vmafgpu_close(context);
 }
 
-/* The order of columns is the same as in libvmaf reports, with and without threads. */
+/* Tests that the order of columns is the same as in libvmaf reports, with and without threads. */
 static void test_column_order(void) {
     static const char *const orders[] = { "vif adm2 motion2 motion psnr_y motion3 integer_motion2",
                                           "motion2 motion psnr_y vif adm2 motion3 integer_motion2" };
@@ -395,7 +395,8 @@ static void test_column_order(void) {
     }
 }
 
-/* The message about adm_csf_mode=1 names the largest accepted scales. Scales 10 % above these are rejected. */
+/* The message about adm_csf_mode=1 names the largest scales that are accepted. Scales 10 % larger than these are
+ * rejected. */
 static void test_csf_advice(void) {
     static const char *const views[] = { "", ":adm_norm_view_dist=6", ":adm_ref_display_height=4320" };
     for (size_t i = 0; i < sizeof views / sizeof views[0]; i++) {
@@ -595,7 +596,7 @@ static void test_unused_options(void) {
     CHECK_INT(vmafgpu_column_index(context, "integer_vif_scale0_ssclz"), -1);
     vmafgpu_close(context);
     {
-        /* unknown features and options are ignored, as in libvmaf; values of used options must be valid */
+        /* as in libvmaf, unknown features and options are ignored; the values of options that are used must be valid */
         static const struct {
             const char *options, *words, *column;
         } ignored[] = {
@@ -644,7 +645,7 @@ static void test_unused_options(void) {
     vmafgpu_model_release(model);
 }
 
-/* Unknown options are ignored. If two features have the same column names, the first one is used. */
+/* Tests that unknown options are ignored, and that the first of two features with the same column names is used. */
 static void test_ignored_options(void) {
     vmafgpu_config c = plain_config();
     vmafgpu_feature_config f[2];
@@ -806,7 +807,7 @@ static void test_no_context(void) {
     CHECK_INT(vmafgpu_open(&context, &c), VMAFGPU_ERROR_ARGUMENT);
     vmafgpu_close(context);
     CHECK_STR(vmafgpu_last_error(NULL), "config.width: out of range (10); use 16..16384");
-    CHECK(vmafgpu_push(other, NULL, NULL) < 0); /* an error in another context does not change the message */
+    CHECK(vmafgpu_push(other, NULL, NULL) < 0); /* an error in another context must not change the message */
     CHECK_STR(vmafgpu_last_error(NULL), "config.width: out of range (10); use 16..16384");
     CHECK_HAS(vmafgpu_last_error(other), "reference");
     c.width = 64;
@@ -822,7 +823,7 @@ static void test_no_context(void) {
     vmafgpu_close(other);
 }
 
-/* Allocates at most 512 MiB at once, and records the largest requested size. */
+/* Allocates blocks of at most 512 MiB, and records the largest size requested. */
 static void *little_alloc(void *user, size_t size) {
     size_t *largest = (size_t *)user;
     *largest = size > *largest ? size : *largest;
@@ -834,8 +835,8 @@ static void any_free(void *user, void *pointer) {
     free(pointer);
 }
 
-/* Contexts that need more than 512 MiB in one allocation cannot be opened. With 32-bit pointers, sizes above 4 GiB must
- * not wrap around. */
+/* Tests that contexts that need more than 512 MiB in one allocation cannot be opened. With 32-bit pointers, sizes above
+ * 4 GiB must not wrap around. */
 static void test_large(void) {
     enum { LARGEST = 16384 };
     static const struct {
@@ -889,7 +890,7 @@ static void test_large(void) {
     }
 }
 
-/* vmafgpu_open() and vmafgpu_push() reject a rounding mode that would change the scores. */
+/* Tests that vmafgpu_open() and vmafgpu_push() reject a rounding mode that would change the scores. */
 static void test_rounding(void) {
     vmafgpu_config c = plain_config();
     vmafgpu *context = NULL;
@@ -925,7 +926,7 @@ static void test_rounding(void) {
     vmafgpu_close(context);
 }
 
-/* A locale with a decimal comma does not change how options are parsed. */
+/* Tests that a locale with a decimal comma does not change how options are parsed. */
 static void test_locale(void) {
     if (!TEST_COMMA_LOCALE())
         return;

@@ -18,7 +18,7 @@ static void give(void *user, void *pointer) {
     free(pointer);
 }
 
-/* Describes a context in buffers of all kinds of sizes. Returns the text, which is valid until the next call. */
+/* Describes a context using buffers of many different sizes. Returns the text, which is valid until the next call. */
 static const char *describe(vmafgpu *context) {
     static char text[SIZE];
     const int before = allocations;
@@ -112,7 +112,7 @@ static void test_counts(void) {
     CHECK_INT(json_whole(text, "counts.pushed"), 5);
     CHECK_INT(json_whole(text, "counts.in_flight"), 0);
     CHECK_INT(json_whole(text, "counts.ready"), vmafgpu_score_count(context));
-    CHECK_INT(json_whole(text, "counts.ready"), 2); /* frames 0 and 2; frame 4 waits for the next reference */
+    CHECK_INT(json_whole(text, "counts.ready"), 2); /* frames 0 and 2 are ready; frame 4 waits for the next reference */
     CHECK_INT(json_whole(text, "counts.delivered"), 1);
     CHECK_INT(json_whole(text, "counts.failed"), 0);
     CHECK_INT(json_whole(text, "counts.reusable"), vmafgpu_reusable_count(context));
@@ -126,7 +126,7 @@ static void test_counts(void) {
     CHECK_INT(vmafgpu_push(context, NULL, NULL), VMAFGPU_ERROR_STATE);
     text = describe(context);
     CHECK(json_at(text, "failures.last_error") && strstr(json_at(text, "failures.last_error"), "vmafgpu_push"));
-    CHECK_HAS(vmafgpu_last_error(context), "vmafgpu_push"); /* the description has not changed it */
+    CHECK_HAS(vmafgpu_last_error(context), "vmafgpu_push"); /* vmafgpu_describe() has not changed the message */
     CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
     text = describe(context);
     CHECK_INT(json_whole(text, "counts.pushed"), 0);
@@ -148,7 +148,7 @@ static void test_acquired(void) {
     vmafgpu_close(context);
 }
 
-/* A sample above the bit depth. */
+/* Tests a frame with a sample above the bit depth. */
 static void test_failed_frame(void) {
     film f = film_make("texture+mix", WIDTH, HEIGHT, 10, 3, 6);
     vmafgpu_config config = small_config();
@@ -178,7 +178,7 @@ static void test_not_open(void) {
     config.width = 3;
     config.subsample = -7;
     config.chroma = (vmafgpu_chroma)9;
-    config.gpu.driver_path = path; /* released before the description */
+    config.gpu.driver_path = path; /* the path is freed before vmafgpu_describe() is called */
     config.models = NULL;
     config.model_count = 99;
     CHECK(vmafgpu_open(&context, &config) < 0);
@@ -192,7 +192,7 @@ static void test_not_open(void) {
     CHECK(!json_at(text, "counts") && !json_at(text, "columns"));
     vmafgpu_close(context);
 
-    /* memory fails at each allocation in turn: see test_memory.c; a backend that cannot be opened */
+    /* a backend that cannot be opened (test_memory.c tests failing allocations) */
     config = small_config();
     config.backend = VMAFGPU_BACKEND_CUDA;
     config.gpu.driver_path = "/no/such/\"driver\"\t\xc3\xa9\xff\xe2\x82.so";
@@ -214,7 +214,7 @@ static void test_not_open(void) {
     CHECK_INT(vmafgpu_describe(NULL, NULL, 0), 0);
 }
 
-/* Names of columns can contain any byte. */
+/* Tests that column names can contain any byte. */
 static void test_names(void) {
     static const char *const names[][2] = {
         { "\"\\\x01\x7f", "\"\\\"\\\\\\u0001\x7f\"" },
@@ -265,7 +265,7 @@ static void on_reusable(void *user, int64_t pairs) {
     CHECK(json_is_valid(c->text) && json_is(c->text, "state", "\"busy\""));
     CHECK(json_is(c->text, "busy_with", "\"vmafgpu_push\"") || json_is(c->text, "busy_with", "\"vmafgpu_flush\""));
     CHECK(!json_at(c->text, "config"));
-    CHECK_STR(vmafgpu_last_error(c->context), ""); /* being busy is not a failure */
+    CHECK_STR(vmafgpu_last_error(c->context), ""); /* calling a context that is busy is not a failure */
     c->calls++;
 }
 

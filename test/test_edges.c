@@ -13,8 +13,7 @@ static const struct {
 } ways[] = { { 1, 255 }, { 1, 0 }, { 2, 16 }, { 7, 0 } };
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
-/* Scores the film in the first `count` ways and checks that the scores are equal. Returns the scores of the first
- * way. */
+/* Scores the film in the first `count` ways and checks that the scores are equal. Returns those of the first run. */
 static scores score_film(const film *f, vmafgpu_config config, int count) {
     scores first;
     char what[192];
@@ -74,7 +73,7 @@ static int choose_features(const vmafgpu_config *config, vmafgpu_feature_config 
 }
 
 /* Expected values and tolerances for two identical pictures, in columns whose names begin with `begin`. If `still` is
- * set, the row applies only to clips without motion. */
+ * set, the entry applies only to clips without motion. */
 static const struct {
     const char *begin;
     int still;
@@ -122,7 +121,7 @@ static void check_everything(const char *what, int w, int h, int depth, int chro
     for (int k = 0; context && k < two.columns; k++) {
         const char *name = vmafgpu_column_name(context, k);
         snprintf(test_where, sizeof test_where, "%s of %s %dx%d, %d bits, %d", name, what, w, h, depth, chroma);
-        /* a single frame has no motion; a second frame changes only motion3 of the first */
+        /* a single frame has no motion; a second frame changes only motion3 of the first frame */
         if (strstr(name, "motion") || strstr(name, "temporal"))
             CHECK_BITS(one.values[k], 0.);
         if (!strstr(name, "motion3"))
@@ -152,7 +151,7 @@ static void test_everything(void) {
 
 /* ---- each option at its limits ---- */
 
-/* Values that are within the limits, but are rejected for these pictures, and words from the message. */
+/* Option values that are within the limits but are rejected for these pictures, each with words from the message. */
 static const struct {
     const char *feature, *setting, *words;
 } refused[] = {
@@ -287,10 +286,10 @@ static void test_float_adm(void) {
             CHECK(values[0] == 1 && values[1] == 0 && values[2] == 1);
         }
     }
-    /* Without noise, the sums of the reference are 0, and the result of libvmaf is undefined. */
+    /* With a noise weight of 0, the sums for the reference are 0, and the result of libvmaf is undefined. */
     score_small("adm_noise_weight=0", 33, 31, 3, values);
     CHECK(values[0] == 1 && values[1] == 0 && values[2] == 1);
-    /* A sum is infinite. */
+    /* Here, one of the sums is infinite. */
     score_small("adm_p_norm=20:adm_f1s0=10:adm_noise_weight=1500:adm_min_val=0.25", 64, 64, 0, values);
     CHECK(values[0] != values[0] && values[1] == 1 && values[2] == 0.25);
 }
@@ -350,7 +349,7 @@ static vmafgpu_config reel_config(int bits) {
     return config;
 }
 
-/* Returns frame i of the reel. The distorted frame is the one that comes three frames later. */
+/* Returns frame i of the reel. The distorted frame of pair i is frame i + 3. */
 static vmafgpu_frame reel_frame(const vmafgpu_config *config, unsigned char (*reel)[REEL_BYTES], int i) {
     return vmafgpu_frame_of(config, reel[i % REEL], 0);
 }
@@ -369,8 +368,8 @@ static void compare_rows(vmafgpu *got, int64_t index, vmafgpu *wanted, int64_t w
     }
 }
 
-/* Segments, subsampled clips and single pairs have the same values as the whole clip. Rejected pairs in between have no
- * effect. */
+/* Tests that segments, subsampled clips and single pairs get the same values as in the whole clip, and that rejected
+ * pairs in between have no effect. */
 static void test_reel(int bits) {
     static unsigned char reel[REEL][REEL_BYTES], bad[REEL_BYTES];
     vmafgpu_config config = reel_config(bits);
@@ -390,7 +389,7 @@ static void test_reel(int bits) {
         CHECK_INT(vmafgpu_push(whole, &r, &d), VMAFGPU_OK);
     }
     CHECK_INT(vmafgpu_flush(whole), VMAFGPU_OK);
-    /* Frames 3 to 6, on three threads. */
+    /* Scores frames 3 to 6 on three threads. */
     config.threads = 3;
     CHECK_INT(vmafgpu_open(&part, &config), VMAFGPU_OK);
     for (int i = 2; i <= 7; i++) {
@@ -415,7 +414,7 @@ static void test_reel(int bits) {
     for (int i = 0; i < 4; i++)
         compare_rows(part, i, whole, i + 3);
     vmafgpu_close(part);
-    /* Every third frame. Without psnr, the skipped frames are not computed. */
+    /* Scores every third frame. Without psnr, the skipped frames are not processed. */
     config.subsample = 3;
     for (int with_psnr = 0; with_psnr < 2; with_psnr++) {
         config.feature_count = MEASURED - !with_psnr;
@@ -436,7 +435,7 @@ static void test_reel(int bits) {
         }
         vmafgpu_close(part);
     }
-    /* Single pairs are scored between the pairs of a clip. */
+    /* Scores single pairs between the pairs of a clip. */
     config = reel_config(bits);
     CHECK_INT(vmafgpu_open(&part, &config), VMAFGPU_OK);
     motion = vmafgpu_column_index(part, "motion");
@@ -471,7 +470,7 @@ static void test_reel(int bits) {
     vmafgpu_close(whole);
 }
 
-/* Distorted videos that vmafgpu_push_many() scores together have the same values as when each is scored alone. */
+/* Distorted videos scored together by vmafgpu_push_many() get the same scores as when each is scored alone. */
 static void test_push_many(int bits, int subsample) {
     enum { VIDEOS = 3 };
     static unsigned char reel[REEL][REEL_BYTES];
@@ -510,8 +509,8 @@ static void test_push_many(int bits, int subsample) {
     }
 }
 
-/* Features near their limits. If `words` is not NULL, vmafgpu_open() must fail with a message that contains `words`;
- * otherwise the values of a black pair are checked. */
+/* Features at or near their limits. If `words` is not NULL, vmafgpu_open() must fail with a message that contains
+ * `words`; otherwise the values of a black pair are checked. */
 static const struct {
     int w, h, bits;
     vmafgpu_chroma chroma;
@@ -623,7 +622,7 @@ static void test_limits(void) {
     }
 }
 
-/* For these values, powf(x, 2) of the C library differs from x * x. libvmaf computes x * x. */
+/* For these values, powf(x, 2) in the C library differs from x * x. libvmaf computes x * x. */
 static void test_noise_variance(void) {
     static const double products[][2] = { { 2.0333, 0x1.0aacd2p-14 }, { 2.7441, 0x1.e5b672p-14 } };
     for (size_t i = 0; i < sizeof products / sizeof products[0]; i++) {

@@ -8,7 +8,8 @@ enum { LARGEST = 256, TOGETHER = 10 };
 
 typedef struct edit_case {
     const char *what;
-    int width, height, depth, bytes; /* bytes 0: chosen by the depth; 3: words with samples in their high bits */
+    /* bytes: number of bytes per sample; 0: as the depth requires; 3: 16-bit words with the sample in the high bits */
+    int width, height, depth, bytes;
     const char *model, *options;
     unsigned cpumask;
     int max_edit_size, threads;
@@ -197,8 +198,8 @@ static void check_score(const vmafgpu_edit_score *got, const double *values, con
     CHECK_INT(got->result, VMAFGPU_OK);
     CHECK_BITS(got->score, expected->score);
     check_row(values, expected->values, columns);
-    /* The score is rounded to float in many places; `change` is not. `change` is NaN if sums of cubes have wrapped
-     * around. */
+    /* The computation of the score rounds to float in many places; that of `change` does not. `change` is NaN if sums
+     * of cubes have wrapped around. */
     const double change = expected->score - base;
     CHECK(change != change || fabs(got->change - change) < 2e-4);
 }
@@ -275,7 +276,7 @@ static double commit_some(const pair_of *p, const edit_case *c, unsigned char *d
     return base;
 }
 
-/* Edits anywhere in the frame have the same results as in a new context that begins with the edited frame. */
+/* Checks that edits anywhere in the frame give the same results as in a new context that begins with that frame. */
 static void check_fresh(const pair_of *p, const edit_case *c, vmafgpu *fresh, unsigned char *data) {
     const vmafgpu_frame previous = frame_of(&p->previous), reference = frame_of(&p->reference), now = frame_of(&p->now);
     const int step = at_most(48, c->max_edit_size);
@@ -355,7 +356,7 @@ static void run_case(const edit_case *c, int tries, uint32_t seed) {
     film_free(&f);
 }
 
-/* After a thousand commits, the results are the same as in a new context. */
+/* Tests that, after a thousand commits, the results are the same as in a new context. */
 static void test_many_commits(void) {
     const edit_case c = { "texture+mix", 207, 165, 8, 0, "vmaf_v0.6.1", NULL, 0, 32, 1, { 0, 0, 0 } };
     film f = film_make(c.what, c.width, c.height, c.depth, 2, 9);
@@ -377,7 +378,7 @@ static void test_many_commits(void) {
     p.has_previous = 0;
     p.columns = vmafgpu_column_count(p.edits);
     const vmafgpu_frame reference = frame_of(&p.reference);
-    /* The distorted frame is the reference. */
+    /* Here the distorted frame is identical to the reference. */
     CHECK_INT(vmafgpu_edit_begin(p.edits, &reference, NULL, NULL, NULL, &score), VMAFGPU_OK);
     score_whole(&p, &expected);
     check_row(score.values, expected.values, p.columns);
@@ -421,7 +422,7 @@ static void add_sums(vmafgpu_edit_sums *to, const vmafgpu_edit_sums *sums, int s
     }
 }
 
-/* Returns the sums of all blocks, and the sum of their losses in *share. */
+/* Returns the sums over all blocks. Sets *share to the sum of the losses of all blocks. */
 static vmafgpu_edit_sums map_total(vmafgpu *v, int size, double *share) {
     vmafgpu_edit_sums total;
     int across = 0, down = 0;
@@ -473,7 +474,7 @@ static void check_map(const edit_case *c, uint32_t seed) {
     CHECK_INT(vmafgpu_edit_begin(v, &frames[0], NULL, NULL, NULL, NULL), VMAFGPU_OK);
     (void)map_total(v, 16, &share); /* the base equals the reference */
     CHECK_BITS(share, 0.0);
-    /* The loss is the effect of the only edit. */
+    /* The loss equals the effect of the only edit. */
     vmafgpu_edit only = { 5,
                           3,
                           at_most(c->width, 24),
@@ -528,7 +529,7 @@ static void check_map(const edit_case *c, uint32_t seed) {
                 unit *= 2;
             CHECK_INT(after.vif_information[s], got.sums.vif_information[s]);
             CHECK_INT(after.vif_noise[s], got.sums.vif_noise[s]);
-            for (int b = 0; b < 3; b++) { /* an edit rounds the sum of each row, before and after the change */
+            for (int b = 0; b < 3; b++) { /* each edit rounds the sum of every row, before and after the change */
                 CHECK(fabs((double)after.adm[s][b] / unit - (double)got.sums.adm[s][b]) <= height);
                 CHECK(fabs((double)after.aim[s][b] / unit - (double)got.sums.aim[s][b]) <= height);
             }
@@ -573,7 +574,7 @@ static void test_wrapping_maps(void) {
 
 /* ---- motion ---- */
 
-/* A pair with a previous and a following reference has the same values as in a clip. */
+/* Tests that a pair with a previous and a following reference gets the same values as in a clip. */
 static void test_following(void) {
     static const char *const options[] = { NULL, "motion.motion_moving_average=true", "motion.motion_force_zero=true",
                                            "motion.motion_blend_factor=0.5:motion.motion_blend_offset=1" };
@@ -600,7 +601,7 @@ static void test_following(void) {
         const vmafgpu_frame first = film_frame(&f, 0, 1);
         CHECK_INT(vmafgpu_edit_begin(v, &previous, &first, NULL, &reference, &score), VMAFGPU_OK);
         check_row(score.values, whole.values, whole.columns);
-        /* Scoring a clip gives the same results as without edits, and discards the base. */
+        /* Scoring a clip discards the base and gives the same results as without edits. */
         for (int k = 0; k < 3; k++)
             CHECK_INT(film_push(&f, v, k), VMAFGPU_OK);
         CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
@@ -879,7 +880,7 @@ static void test_memory(void) {
     }
     CHECK(failed > 3);
     const long taken = allocations;
-    allowed = 0; /* no allocation succeeds from now on */
+    allowed = 0; /* from now on, every allocation fails */
     CHECK_INT(vmafgpu_edit_begin(v, &reference, &distorted, NULL, NULL, NULL), VMAFGPU_OK);
     CHECK_INT(vmafgpu_edit_try(v, &edit, 1, &got, NULL), VMAFGPU_OK);
     CHECK_INT(vmafgpu_edit_commit(v, &edit, 1, NULL), VMAFGPU_OK);
@@ -917,7 +918,7 @@ int main(void) {
         for (size_t k = 0; k < (depth == TEST_ALL ? sizeof masks / sizeof *masks : 1); k++) {
             if (depth == TEST_ALL)
                 c.cpumask = masks[k];
-            /* Plain C scores whole frames slowly. */
+            /* Scoring whole frames in plain C is slow. */
             const int slow = depth == TEST_ALL && c.cpumask == ~0u && c.width * c.height > 300000,
                       tries = c.tries[depth];
             if (tries)

@@ -18,7 +18,7 @@ enum { FEATURES = 12, BEGINNING = 4 };
 typedef struct golden_set {
     const char *folder, *kind;
     const vmafgpu_feature_config features[FEATURES];
-    int least; /* minimum number of columns that all clips together must have */
+    int least; /* minimum number of columns that must be compared in all clips together */
 } golden_set;
 
 /* clang-format off */
@@ -89,8 +89,8 @@ static void choose_depth(void) {
     beginning = gpu_driver ? 2 : BEGINNING;
 }
 
-/* Whether this clip is compared on a GPU. Simulated GPUs are slow, so each set uses only one of the small clips,
- * depending on `turn`, and the clips that are too small for ADM. */
+/* Whether this clip is compared on a GPU. Simulated GPUs are slow, so each set of features is compared only on the
+ * clips that are too small for ADM and on one other small clip, which depends on `turn`. */
 static int has_turn(int clip, int turn) {
     static const char *const small[] = { "c444_12b", "akiyo", "c422_10b", "odd_8b", "c444_8b", "seek_8b" };
     return !gpu_driver || is_whole || strcmp(clips[clip].name, small[turn % 6]) == 0 || clips[clip].no_adm;
@@ -124,8 +124,8 @@ static int is_defined(const vmafgpu_config *config, const vmafgpu_feature_config
     return result == VMAFGPU_OK;
 }
 
-/* Scores the first frames of a clip in one of the ways, with the features or models of `wanted`. has_end is 1 if these
- * are all frames of the clip. Returns NULL if there are no features to compare. */
+/* Scores the first `frame_count` frames of a clip in the given `way`, with the features or models of `wanted`. has_end
+ * is 1 if these are all the frames of the clip. Returns NULL if there are no features to compare. */
 static vmafgpu *score(const golden_clip *clip, const vmafgpu_config *wanted, int way, int frame_count, int has_end) {
     pair p;
     vmafgpu_frame frames[2];
@@ -219,7 +219,7 @@ static int compare_report(vmafgpu *context, const char *at, int has_end) {
 }
 
 /* Compares the values of all clips with libvmaf's reports. Returns the number of columns compared in the first frames
- * of clips. `turn` selects the ways and the clips. */
+ * of the clips. `turn` selects the ways and the clips. */
 static int compare_clips(const char *folder, const char *kind, const vmafgpu_config *wanted, int turn) {
     int found = 0;
     for (int c = 0; c < (int)(sizeof clips / sizeof clips[0]); c++) {
@@ -255,7 +255,7 @@ static void compare_features(void) {
     }
 }
 
-/* Compares float models with libvmaf: built-in ones and libvmaf's files. */
+/* Compares float models with libvmaf: both the built-in models and those in libvmaf's files. */
 static void compare_models(void) {
     static const struct {
         const char *name;

@@ -123,7 +123,7 @@ static void compare_row(const test_case *c, vmafgpu *context, const char *key, c
     CHECK_STR(token(&rest), "");
 }
 
-/* Ends a case, and checks that it contained one row per scored frame and one per kind of pooling. */
+/* Ends a case, and checks that it contained one row for each scored frame and one for each kind of pooling. */
 static void end_case(const test_case *c, vmafgpu *context, int rows) {
     if (context) {
         snprintf(test_where, sizeof test_where, "%s", c->name);

@@ -255,7 +255,8 @@ static void wavelet(const plane *in, plane *approximation, plane band[3]) {
     const float high[4] = { low[3], -low[2], low[1], -low[0] };
     static float rows[2][LONGEST][LONGEST];
     const int w = (in->w + 1) / 2, h = (in->h + 1) / 2;
-    plane *const out[4] = { approximation, &band[V], &band[H], &band[D] }; /* low-pass first, in rows and in columns */
+    /* the low-pass band comes before the high-pass band, both vertically and horizontally */
+    plane *const out[4] = { approximation, &band[V], &band[H], &band[D] };
     for (int i = 0; i < h; i++) {
         for (int x = 0; x < in->w; x++) {
             for (int f = 0; f < 2; f++) {
@@ -494,7 +495,7 @@ int main(void) {
         "adm_csf_mode=1:adm_csf_scale=0.5:adm_csf_diag_scale=2:adm_skip_aim_scale=3",
         "adm_csf_mode=2:adm_norm_view_dist=1.5:adm_ref_display_height=720:adm_skip_scale0=true",
         "adm_csf_mode=9:adm_norm_view_dist=24:adm_ref_display_height=4320:adm_enhn_gain_limit=99.9",
-        "adm_p_norm=20:adm_f1s0=10:adm_noise_weight=1500:adm_min_val=0.25", /* an infinite sum */
+        "adm_p_norm=20:adm_f1s0=10:adm_noise_weight=1500:adm_min_val=0.25", /* leads to an infinite sum */
         "adm_f1s0=0:adm_f1s1=0.05:adm_f1s2=10:adm_f1s3=0.1:adm_f2s0=0.3:adm_f2s1=0:adm_f2s2=0.02:adm_f2s3=1",
     };
     enum { OPTIONS = sizeof options / sizeof options[0] };
@@ -511,7 +512,7 @@ int main(void) {
     read_amd();
     for (int i = 0; i < OPTIONS; i++) {
         for (int k = 0; k < PICTURES; k++) {
-            /* so each picture and each option is tested with all kinds of reciprocal */
+            /* this choice tests each picture and each option with all kinds of reciprocal */
             const vmafgpu_reciprocal kind = (vmafgpu_reciprocal)((i + k) % 4);
             if (kind != VMAFGPU_RECIPROCAL_AMD || has_amd)
                 compare(pictures[k].what, pictures[k].w, pictures[k].h, pictures[k].depth, options[i], kind);

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { SUMS = 4, SCALES = 5 }; /* the four sums are: all, l, c, s */
+enum { SUMS = 4, SCALES = 5 }; /* the four sums, in this order: all (l * c * s), l, c, s */
 
 typedef struct grid {
     int w, h;
@@ -223,8 +223,8 @@ static void frame_of(const film *f, int i, vmafgpu_frame *frame) {
     frame->data[0] = f->luma + (size_t)i * f->plane_bytes;
 }
 
-/* Compares the columns of a film with the formulas, in several ways. If kind is not negative, the film is noise of this
- * kind. */
+/* Compares the columns of a film with the formulas, with several numbers of threads and instruction sets. If kind is
+ * not negative, the film is noise of this kind. */
 static void test_film(const char *what, int kind, int w, int h, int depth, int scale) {
     static const struct {
         int threads;
@@ -337,7 +337,7 @@ static void test_rounded_sums(void) {
 }
 
 #if !defined(VMAFGPU_NO_SSIM) && !defined(VMAFGPU_NO_FLOAT)
-/* Means that are reported as certain must equal the means of terms that are added in order. */
+/* Tests that a mean reported as certain equals the mean of the same terms added in order. */
 static void test_order(void) {
     static const vmafgpu_feature_config feature = { "float_ms_ssim", NULL };
     static const unsigned wanted[] = { 1, 12, 14, 15 }; /* bit masks: {all}, {c, s}, {l, c, s}, {all, l, c, s} */
@@ -387,7 +387,8 @@ static void test_order(void) {
     film_free(&f);
 }
 
-/* vmafgpu__ssim_mean() returns 1 if the error of the sum makes it uncertain which float the mean is rounded to. */
+/* Tests that vmafgpu__ssim_mean() returns 1 if the error of the sum makes it uncertain to which float the mean must be
+ * rounded. */
 static void test_uncertain(void) {
     double mean;
     snprintf(test_where, sizeof test_where, "uncertain");
@@ -441,7 +442,7 @@ static void test_refused(void) {
     }
 }
 
-/* For identical pictures, values in decibels are infinite or, with clip_db, limited. */
+/* Tests that, for identical pictures, values in decibels are infinite or, with clip_db, limited. */
 static void test_decibels(void) {
     static const vmafgpu_feature_config features[2][2] = {
         { { "float_ssim", "enable_db=true" }, { "float_ms_ssim", "enable_db=true" } },

@@ -141,8 +141,8 @@ static void test_layouts(void) {
     }
 }
 
-/* Pushes a pair with an illegal sample at (x, y) of one side. The message must name the side and the position. The pair
- * must not count, and the corrected pair must then be accepted. */
+/* Pushes a pair with an illegal sample at (x, y) of one side. The message must name the side and the position. The
+ * rejected pair must not be counted, and the corrected pair must then be accepted. */
 static void one_bad_sample(const film *f, const vmafgpu_config *config, const scores *whole, int side, int x, int y,
                            uint16_t bad, int shift) {
     vmafgpu *context = open_checked(config);
@@ -296,7 +296,7 @@ static void all_at_once(void *user, int count, void (*task)(void *arg, int index
         pthread_join(threads[i], NULL);
 }
 
-/* Invalid versions of config.parallel_for: one skips a task, the others run a task more than once. */
+/* Invalid implementations of config.parallel_for: one skips a task, the others run a task more than once. */
 static void leave_one_out(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     (void)user;
     for (int i = 0; i + 1 < count; i++)
@@ -381,7 +381,8 @@ static void guarded_free(void *user, void *pointer) {
     free(start);
 }
 
-/* A task with an index outside the range must do nothing; otherwise it would write outside the threads' memory. */
+/* Tests that a task with an index outside the range does nothing. If it did anything, it would write outside the memory
+ * of the threads. */
 static void test_beyond_count(void) {
     static const char *const names[] = { "psnr",         "float_ssim",   "float_adm", "float_vif",
                                          "float_motion", "float_ansnr",  "ciede",     "psnr_hvs",
@@ -461,7 +462,7 @@ static void test_one_buffer(void) {
         vmafgpu_layout layout;
         int width, height, depth, bytes_per_sample;
         ptrdiff_t pitch, chroma_pitch;
-        size_t u, v, size; /* 0 if there is no such plane */
+        size_t u, v, size; /* offsets of the chroma planes, 0 if there is no such plane; size of the buffer */
     } ways[] = {
         { "I420", VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_PLANAR, 64, 48, 0, 0, 0, 32, 3072, 3840, 4608 },
         { "I420, odd", VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_PLANAR, 67, 49, 8, 0, 0, 34, 3283, 4133, 4983 },
@@ -519,12 +520,12 @@ static void test_one_buffer(void) {
     }
     CHECK(vmafgpu_frame_of(NULL, buffer, 0).data[0] == NULL);
     CHECK_INT(vmafgpu_frame_size(NULL, 0), 0);
-    /* The largest frame. */
+    /* This is the largest frame. */
     config.width = config.height = 16384;
     config.bytes_per_sample = 2;
     config.chroma = VMAFGPU_CHROMA_444;
     CHECK_INT(vmafgpu_frame_size(&config, 0), 1610612736);
-    /* A frame in one buffer has the same score as a frame with separate planes. */
+    /* A frame in one buffer must get the same score as a frame with separate planes. */
     {
         film f = film_make_colour("bands+mix", 217, 181, 8, 420, 1, 3);
         const vmafgpu_feature_config chroma = { "speed_chroma", NULL };
@@ -562,10 +563,11 @@ static void test_one_buffer(void) {
 
 /* ---- only samples are read ---- */
 
-/* Rows of bytes, each in pages of its own. The pages between the rows are inaccessible. */
+/* Rows of bytes. Each row has its own pages. The pages between the rows are inaccessible. */
 typedef struct fence {
     unsigned char *memory;
-    size_t size, step, row, slack; /* step: distance between rows; slack: from the start of a row's pages to the row */
+    /* step: distance between rows; slack: distance from the start of a row's first page to the row */
+    size_t size, step, row, slack;
 } fence;
 
 static size_t page_size(void) {
@@ -578,7 +580,7 @@ static size_t page_size(void) {
 #endif
 }
 
-/* Allocates rows that end (at_end) or begin at the edge of their pages. */
+/* Allocates rows. Each row ends at the end of its pages if at_end is set, otherwise it begins at their start. */
 static fence fence_make(size_t row, size_t rows, int at_end) {
     const size_t page = page_size(), open = (row + page - 1) / page * page;
     fence f;
@@ -659,7 +661,8 @@ static void fenced_free(fenced *p) {
         fence_free(&p->planes[i]);
 }
 
-/* Passes fenced frames to all calls that accept frames, on all instruction sets. A read outside a row crashes. */
+/* Passes frames between guard pages to all calls that accept frames, with all instruction sets. A read outside a row
+ * crashes. */
 static void test_guard_pages(void) {
     /* clang-format off */
     static const vmafgpu_feature_config all[] = {
@@ -680,7 +683,7 @@ static void test_guard_pages(void) {
     };
     /* clang-format on */
     static const struct {
-        unsigned mask; /* cpumask; 25 leaves plain C only */
+        unsigned mask; /* cpumask; 25 allows plain C only */
         int threads, at_end, upside_down;
     } runs[] = { { 0, 1, 1, 0 }, { 0, 3, 0, 1 }, { 16, 1, 1, 1 }, { 16, 1, 0, 0 }, { 25, 1, 1, 0 }, { 25, 2, 0, 0 } };
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {

@@ -110,7 +110,7 @@ static double special_of(uint64_t k) {
 static double argument_of_exp(int64_t i) {
     switch (i % 5) {
     case 0: return random_in(-750, 715);
-    case 1: return random_in(-20, 0); /* as in models */
+    case 1: return random_in(-20, 0); /* arguments as they occur in models */
     case 2: return random_double();
     case 3: return special_of((uint64_t)i / 5 % (SPECIALS + 3));
     default: return scaled(random_in(-1, 1), -59, 0);
@@ -124,7 +124,7 @@ static double argument_of_log10(int64_t i) {
     case 2: return random_in(.9, 1.1);
     case 3: return special_of((uint64_t)i / 6 % (SPECIALS + 3));
     case 4: return scaled(random_in(0, 2), -1021, 0);
-    default: return floor(scaled(random_in(1, 2), 0, 63)); /* sums */
+    default: return floor(scaled(random_in(1, 2), 0, 63)); /* integers up to 2^64, such as sums */
     }
 }
 
@@ -254,13 +254,14 @@ static void compare_doubles(const vmafgpu__maths *maths, int64_t count) {
         arguments_of_pow(i, &x, &y);
         compare_results("pow", maths->pow(x, y), pow(x, y), x, y);
         arguments_of_fused(i, &x, &y, &z);
-        compare_results("a * b + c", vmafgpu__fused_in_parts(x, y, z), fma(x, y, z), x, y); /* glibc's is exact */
+        /* the result of the GNU C library is exact */
+        compare_results("a * b + c", vmafgpu__fused_in_parts(x, y, z), fma(x, y, z), x, y);
     }
     CHECK(count > 0);
 }
 
-/* About 0.1 % of the results of sin, cos and atan2 in the GNU C library are rounded to the other neighbouring double.
- * Rounded to float, all results must be equal. */
+/* About 0.1 % of the results of sin, cos and atan2 differ from those of the GNU C library: the library rounds these to
+ * the other neighbouring double. After rounding to float, all results must be equal. */
 static void compare_angles(int64_t count) {
     int64_t others = 0;
     seed = 1181783497276652981u;

@@ -23,7 +23,7 @@ static const char *const models[] = { "vmaf_v0.6.1",
                                       "vmaf_v1.0.16_3d0h_2160",
                                       "vmaf_v1.0.16_hfr_3d0h_2160" };
 enum { MODELS = sizeof models / sizeof models[0] };
-static int compared[MODELS]; /* clips per model */
+static int compared[MODELS]; /* number of clips compared, for each model */
 
 /* Scores a clip with a model or, if `model` is NULL, with the feature cambi. If `refused` is set, checks that opening
  * fails and returns the failed context. Returns NULL after a failed check. */

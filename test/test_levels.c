@@ -47,7 +47,8 @@ static uint64_t ticks(void) {
         } \
     } while (0)
 
-/* Values of cpumask that select different instruction sets. Without AVX-512, both select the same one. */
+/* Values of cpumask that select different instruction sets. Without AVX-512, both values select the same instruction
+ * set. */
 static const unsigned masks[] = { 0, 16 };
 static size_t mask_count(void) {
     return vmafgpu__choose_level(masks[0]) == vmafgpu__choose_level(masks[1]) ? 1 : 2;
@@ -80,7 +81,7 @@ static void check_film(const char *what, int width, int height, int depth, const
     static int films;
     films++;
     for (size_t m = 0, count = mask_count(); m < count; m++) {
-        /* if tests are slow, one and several threads are used alternately */
+        /* if tests are slow, films are scored alternately with one thread and with several */
         const int step = test_depth() == TEST_FEW ? 4 : 2;
         for (int threads = step == 4 ? 1 + 2 * (films & 1) : 1; threads <= 3; threads += step) {
             config.cpumask = masks[m];
@@ -101,7 +102,7 @@ static const vmafgpu_model_config both_models[] = {
     { "vmaf_v0.6.1neg", NULL, "neg", 0, 0, 0, NULL },
 };
 
-/* Options that use rare paths of the vector code, or that it does not support. */
+/* Options for which rare code paths are used, or which the vector code does not support. */
 static const vmafgpu_feature_config options[] = {
     { "vif", "vif_enhn_gain_limit=1.2:debug=true" },
     { "vif", "vif_enhn_gain_limit=1:vif_skip_scale0=true" },
@@ -138,8 +139,8 @@ static void test_clips(void) {
 
 enum { MANY = 5 };
 
-/* Compares vmafgpu_push_many() on `count` contexts with pushes to separate contexts. vmafgpu_push_many() computes three
- * contexts at a time. */
+/* Compares vmafgpu_push_many() on `count` contexts with pushes to separate contexts. vmafgpu_push_many() processes
+ * three contexts at a time. */
 static void check_many(const char *what, int width, int height, int depth, unsigned mask, int threads, int count) {
     film films[MANY];
     vmafgpu *contexts[MANY];
@@ -157,7 +158,7 @@ static void check_many(const char *what, int width, int height, int depth, unsig
     }
     snprintf(test_where, sizeof test_where, "%s %dx%d %d bits, mask %u, %d threads, %d together", what, width, height,
              depth, mask, threads, count);
-    /* In frame 1 the third context gets a different reference, so its later motion differs from that of the others. */
+    /* In frame 1 the third context gets a different reference, so its motion then differs from that of the others. */
     for (int frame = 0; frame < 4; frame++) {
         vmafgpu_frame reference = film_frame(&films[0], frame, CLIP_REFERENCE), distorted[MANY];
         for (int i = 0; i < count; i++)
@@ -195,7 +196,8 @@ static void check_many(const char *what, int width, int height, int depth, unsig
     }
 }
 
-/* An illegal sample is detected in the distorted frame of any context, and the other contexts accept their pairs. */
+/* Tests that an illegal sample is detected in the distorted frame of any context, and that the other contexts accept
+ * their pairs. */
 static void check_many_illegal(void) {
     film f = film_make("texture+mix", 80, 60, 10, 1, 3);
     vmafgpu_config config = film_config(&f);
@@ -238,7 +240,7 @@ static void check_many_illegal(void) {
     several[2] = NULL;
     CHECK_INT(vmafgpu_push_many(several, 3, &reference, distorted, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: contexts[2] is NULL");
-    for (int i = 0; i < 2; i++) { /* no context has accepted a pair */
+    for (int i = 0; i < 2; i++) { /* the failed calls have not added a pair to either context */
         CHECK_INT(vmafgpu_flush(contexts[i]), VMAFGPU_OK);
         CHECK_INT(vmafgpu_score_count(contexts[i]), 0);
     }
@@ -318,7 +320,7 @@ static void check_samples(int w, int h, int depth, int kind) {
     config.bit_depth = depth;
     config.backend = VMAFGPU_BACKEND_CPU;
     for (int f = 0; f < 2; f++) {
-        /* No bytes follow the samples, and words have odd addresses. */
+        /* The buffer ends right after the last sample, and words have odd addresses. */
         memory[f] = (uint8_t *)malloc(size + 1);
         test_need(memory[f] != NULL, "out of memory");
         frames[f].data[0] = memory[f] + bytes - 1;
@@ -326,7 +328,7 @@ static void check_samples(int w, int h, int depth, int kind) {
             const uint32_t bits = random_bits(), x = (uint32_t)(i % (size_t)w), y = (uint32_t)(i / (size_t)w);
             const uint32_t value = kind == 0   ? bits & top                  /* noise */
                                    : kind == 1 ? (bits & 1 ? top : 0)        /* maximum contrast */
-                                   : kind == 2 ? ((x / 3 + y / 5) & 1) * top /* squares, identical in both */
+                                   : kind == 2 ? ((x / 3 + y / 5) & 1) * top /* squares, equal in both frames */
                                    : kind == 3 ? (x * top / (uint32_t)w + (bits & 3)) & top /* a gradient */
                                                : (uint32_t)f * top;
             uint8_t *at = memory[f] + bytes - 1 + i * (size_t)bytes;
@@ -355,7 +357,7 @@ static void test_intermediates(void) {
             check_samples(w, 16 + w % 37, 8 + (w + kind) % 9, kind);
         check_samples(w, 16 + w % 29, 8, w % 5);
     }
-    /* Full-range noise, for all sizes from 33 to 65. */
+    /* Tests full-range noise for all sizes from 33 to 65. */
     for (int w = 33; w <= 65; w++)
         for (int depth = 8; depth <= 16; depth += depth < 12 ? 2 : 4)
             check_samples(w, 98 - w, depth, 0);
@@ -364,7 +366,7 @@ static void test_intermediates(void) {
         check_samples(1001, 61, 10, kind);
         check_samples(61, 301, 16, kind);
     }
-    /* Widths near one, two, three and four strips, at scale 0 or at scale 1. */
+    /* Tests widths near one, two, three and four strips at scale 0 or at scale 1. */
     for (int i = 0; i < 40; i++) {
         const int w = (i % 4 ? i % 4 : 4) * VMAFGPU__VIF_STRIP / (1 + i % 2) + i - 20;
         check_samples(w, 16 + i % 5, i & 4 ? 8 : 8 + i % 9, i % 5);
@@ -506,7 +508,7 @@ static void check_written(const image *got, const image *expected, int first, in
 
 /* Returns a sample of a picture of the given kind: 0 full-range noise, 1 only the lowest and the highest value, 2
  * squares, 3 a gradient, 4 a black reference and white distorted frames, 5 chequers with noise in the distorted frame,
- * for which ADM computes products that are 0 or -0, 6 uniform with one bright sample. */
+ * for which ADM computes products that are 0 or -0, 6 a uniform picture with one bright sample. */
 enum { KINDS = 7 };
 static uint32_t sample_of(int kind, int side, int x, int y, int w, uint32_t top) {
     const uint32_t bits = random_bits() >> 3;
@@ -724,7 +726,7 @@ static void check_bands(const vmafgpu__cpu_functions *level, int kind, int w, in
 
 static void test_bands(const vmafgpu__cpu_functions *level) {
     static const int depths[] = { 8, 10, 12, 16, 9, 14 };
-    /* all sizes from 33 to 65; sums of the largest values can wrap around at these sizes */
+    /* all sizes from 33 to 65, at which sums of the largest values can wrap around */
     for (int w = 33; w <= 65; w++) {
         for (int i = 0; i < 4; i++) {
             check_bands(level, 0, w, 33 + (w * 7 + i * 11) % 33, depths[i], 0, 1);
@@ -822,7 +824,7 @@ static void test_cambi_rows(const vmafgpu__cpu_functions *level, int w, int kind
     }
     f->flat_row(a, b, w, (uint8_t *)line_clear(&got));
     plain->flat_row(a, b, w, (uint8_t *)line_clear(&expected));
-    check_line(&got, &expected, (int)vmafgpu__padded(w), 1); /* including the zeros after the row */
+    check_line(&got, &expected, (int)vmafgpu__padded(w), 1); /* the zeros after the row are compared too */
     BENCH(level, "cambi flat_row", w, f->flat_row(a, b, w, marks));
     memcpy(line_clear(&got), bytes[0], (size_t)w);
     memcpy(line_clear(&expected), bytes[0], (size_t)w);
@@ -872,7 +874,7 @@ static void test_cambi_rows(const vmafgpu__cpu_functions *level, int w, int kind
         variant.bins = 1 + (int)(random_bits() % 600);
         f->code_row(&variant, a, bytes[0], w, (uint16_t *)line_clear(&got));
         plain->code_row(&variant, a, bytes[0], w, (uint16_t *)line_clear(&expected));
-        check_line(&got, &expected, (int)vmafgpu__padded(w), 2); /* including the padding after the row */
+        check_line(&got, &expected, (int)vmafgpu__padded(w), 2); /* the padding after the row is compared too */
         if (base == 0)
             BENCH(level, "cambi code_row", w, f->code_row(&variant, a, bytes[0], w, out));
     }
@@ -954,7 +956,7 @@ static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
         ones[i % WIDE] = 1;
     }
     for (int places = 1; places <= 5; places++) {
-        const int h = 4 + w % 5, dx = w % 9 - 4; /* at most h + 4 + 4 rows */
+        const int h = 4 + w % 5, dx = w % 9 - 4; /* uses at most h + 4 + 4 rows */
         const double *other = places < 5 ? wide + (5 - places) * WIDE + 4 + dx : ones;
         memset(sums, 0, sizeof sums);
         f->column_sums(wide + 4, other, WIDE, places < 5 ? WIDE : 0, w, h, places, sums[0], WIDE);
@@ -1042,7 +1044,7 @@ static void check_rows_of(const line *got, const line *expected, int count, int 
         check_line(&got[i], &expected[i], w, sizeof(float));
 }
 
-/* Fills rows, including their margins, with samples minus 128. */
+/* Fills rows, including their margins, with sample values from which 128 has been subtracted. */
 static void fill_samples(float (*rows)[FLOAT_PITCH], int count, int kind) {
     for (int i = 0; i < count * FLOAT_PITCH; i++) {
         rows[i / FLOAT_PITCH][i % FLOAT_PITCH] =
@@ -1142,7 +1144,7 @@ static void test_float_rows(const vmafgpu__cpu_functions *level, int w, int kind
     check_rows_of(got, expected, 2, w);
 }
 
-/* Compares sums of rows with direct formulas. Rows of kind 1 have the largest differences. */
+/* Compares the sums of rows with the results of direct formulas. Rows of kind 1 have the largest differences. */
 static void test_sum_rows(const vmafgpu__cpu_functions *level, int w, int kind) {
     enum { WIDEST = 16384 };
     static uint16_t words[2][WIDEST];
@@ -1301,14 +1303,14 @@ static void test_banding(void) {
         check_banding(40 + 7 * i, 217, 8, i % 4, ways[i % 4]);
         check_banding(600 + 13 * i, 401, 10, i % 4, ways[(i + i / 4) % 4]);
     }
-    /* In this case the sum is rounded, so its terms must be added in the same order as in libvmaf. */
+    /* Here the sum is rounded, so its terms must be added in the same order as in libvmaf. */
     check_banding(500, 1041, 10, 4, "window_size=127:max_log_contrast=5:topk=1");
     check_banding(517, 1040, 10, 4, "window_size=127:max_log_contrast=5:topk=0.5");
     check_banding(1920, 1080, 8, 1, "cambi_high_res_speedup=1080");
     check_banding(1921, 1083, 10, 2, "cambi_high_res_speedup=1080:topk=0.01");
 }
 
-/* Scores whole clips with v1 models, and compares the scores with those of plain C. */
+/* Scores whole clips with v1 models, and compares the scores with those of the plain C code. */
 static void test_v1_clips(void) {
     static const char *const whats[] = { "bands+blur", "dusk+stretch", "texture+mix", "flat+faint", "noise+wash" };
     static const char *const versions[] = { "vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_5d0h", "vmaf_v1.0.16_3d0h_2160" };

@@ -9,7 +9,8 @@ static vmafgpu_feature_config feature(const char *name, const char *options) {
     return f;
 }
 
-/* Options with all kinds of dependencies on earlier and later frames. speed_temporal depends only on earlier frames. */
+/* Option sets with all kinds of dependencies on earlier and later frames. speed_temporal depends only on earlier
+ * frames. */
 static const struct {
     const char *name, *options;
 } cases[] = {
@@ -55,7 +56,7 @@ static void test_scores(void) {
             }
             CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_AGAIN);
         }
-        CHECK(differ > 0); /* without config.live the scores depend on the following frame */
+        CHECK(differ > 0); /* without config.live, the scores depend on the following frame */
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_END);
         CHECK_INT(vmafgpu_pool(context, column, VMAFGPU_POOL_MEAN, &mean), VMAFGPU_OK);
@@ -67,7 +68,7 @@ static void test_scores(void) {
     }
 }
 
-/* Preceding frames affect the scores; following frames do not. Also tests subsampling and single pairs. */
+/* Tests that preceding frames affect the scores but following ones do not. Also tests subsampling and single pairs. */
 static void test_segments(void) {
     enum { FRAMES = 6 };
     film f = film_make("texture+mix", 48, 40, 8, FRAMES, 11);
@@ -136,7 +137,7 @@ static void test_try_push(void) {
     film_free(&f);
 }
 
-/* A requested map contains the values that vmafgpu_edit_blocks() returns for the same pair. */
+/* Tests that a requested map contains the values that vmafgpu_edit_blocks() returns for the same pair. */
 static void test_maps(void) {
     static const struct {
         const char *what;
@@ -192,7 +193,7 @@ static void test_maps(void) {
             CHECK_INT(vmafgpu_next_score(plain, &score[1]), VMAFGPU_OK);
             check_row(score[0].values, score[1].values, vmafgpu_column_count(plain));
             CHECK(map[count] == -7);
-            if (i == 2) { /* no map was requested */
+            if (i == 2) { /* no map was requested for this pair */
                 CHECK(map[0] == -7);
                 continue;
             }
@@ -228,8 +229,8 @@ static void run_tasks(void *user, int count, void (*task)(void *arg, int index),
     p->calls++;
 }
 
-/* In one of its calls, config.parallel_for runs no tasks. If this call was for the map, the map is still complete;
- * otherwise the push fails. */
+/* In one of its calls, config.parallel_for runs no tasks. If the tasks of this call compute the map, the map is still
+ * complete; otherwise the push fails. */
 static void test_map_parallel_for(void) {
     film f = film_make("texture+mix", 96, 88, 8, 1, 3);
     vmafgpu_config config = film_config(&f);

@@ -1,12 +1,13 @@
-/* Tests the caller's allocator. If an allocation fails, the call must return an error, and no memory may leak. It must
- * still be possible to use and close the context. If the same pair is pushed again, the scores must be correct. */
+/* Tests allocators that the caller supplies. If an allocation fails, the call must return an error, and no memory may
+ * leak. It must still be possible to use and close the context. If the same pair is pushed again, the scores must be
+ * correct. */
 #include "scoring.h"
 
 /* An allocator that fills memory with a pattern, guards its end, counts allocations, and fails on demand. */
 typedef struct ledger {
     long live, total;
     size_t bytes;
-    long fail_at; /* number of allocations before the one that fails; negative if none fails */
+    long fail_at; /* number of allocations that succeed before one fails; negative if none fails */
     int fail_all; /* all later allocations fail too */
     long damaged;
 } ledger;
@@ -128,7 +129,7 @@ static void test_open(int width, int height, const char *second) {
     film_free(&f);
 }
 
-/* All standalone features, speed_chroma and cambi, some with options that need more memory. */
+/* All standalone features, speed_chroma and cambi. Some of these features have options that need more memory. */
 static vmafgpu_feature_config everything[] = { { "speed_temporal", NULL },
                                                { "psnr", "enable_mse=true:enable_apsnr=true" },
                                                { "psnr_hvs", NULL },
@@ -198,9 +199,9 @@ static void test_push(void) {
         push_with_failure(&f, &config, &whole, n, &grown);
     }
     CHECK(grown > 0);
-    CHECK(grown < 100); /* the list grows by increasing amounts */
+    CHECK(grown < 100); /* few allocations are enough, because the score list grows by increasing amounts */
 
-    /* All allocations fail from now on: a push fails, and the earlier scores remain available. */
+    /* From now on, all allocations fail. A push must fail, and the earlier scores must remain available. */
     {
         ledger l = ledger_none();
         vmafgpu *context;
@@ -227,7 +228,8 @@ static void test_push(void) {
     film_free(&f);
 }
 
-/* With all features, makes each allocation in vmafgpu_open() fail, then each allocation in a push, if there are any. */
+/* With all features enabled, makes each allocation in vmafgpu_open() fail in turn, then each allocation (if any) in a
+ * push. */
 static void test_everything(void) {
     film f = film_make_colour("texture+mix", 217, 177, 8, 444, 3, 1);
     vmafgpu_config config = film_config(&f);
@@ -373,7 +375,7 @@ static void test_model_parse(void) {
         CHECK_INT(result, done ? VMAFGPU_OK : VMAFGPU_ERROR_MEMORY);
         CHECK((model != NULL) == (result == VMAFGPU_OK));
         CHECK((error[0] != 0) == (result != VMAFGPU_OK));
-        CHECK_INT(l.live, done ? 1 : 0); /* a model is one allocation */
+        CHECK_INT(l.live, done ? 1 : 0); /* a model consists of one allocation */
         vmafgpu_model_release(model);
         check_all_returned(&l);
         test_need(n < 100, "parsing always fails");

@@ -1,5 +1,5 @@
-/* Tests models in JSON: parsing, errors, the built-in models compared with their files, and predictions compared with a
- * simple implementation. */
+/* Tests models in JSON: parsing and errors. Compares the built-in models with their files, and predictions with those
+ * of a simple implementation. */
 #include <locale.h>
 #include <math.h>
 #include "scoring.h"
@@ -200,13 +200,15 @@ static void test_fields(void) {
     vmafgpu_model_release(model);
 }
 
-/* ---- refusals ---- */
+/* ---- rejected models ---- */
 
-/* Checks that a text is rejected with `words` in the message, without a crash and without reads outside the text. */
+/* Checks that a text is rejected, that the message contains `words`, and that the parser neither crashes nor reads
+ * outside the text. */
 static void refuse(const char *text, size_t size, const char *what, const char *words) {
-    vmafgpu_model *model = (vmafgpu_model *)&test_failed; /* must be overwritten */
+    vmafgpu_model *model = (vmafgpu_model *)&test_failed; /* vmafgpu_model_parse() must overwrite this */
     char error[256] = "";
-    char *exact = (char *)malloc(size + 1); /* so that sanitizers detect reads beyond its end */
+    /* the copy has exactly this size so that sanitizers detect reads beyond its end */
+    char *exact = (char *)malloc(size + 1);
     vmafgpu_result result;
     test_need(exact != NULL, "out of memory");
     exact = (char *)realloc(exact, size ? size : 1);
@@ -284,7 +286,7 @@ static void test_refusals(void) {
         { "\"C\": 4.0,", "\"C\": 4.0,," },
         { "\"C\": 4.0,", "C: 4.0," },
     };
-    /* values that are syntactically correct but invalid, and the field in the message */
+    /* values that are syntactically correct but invalid, each with the field that the message must name */
     static const char *const named[][3] = {
         { "total_sv 3", "total_sv 2", "total_sv" },
         { "total_sv 3", "total_sv 1", "total_sv" },
@@ -305,7 +307,7 @@ static void test_refusals(void) {
         refuse_with(changes[i][0], changes[i][1], "");
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
         refuse_with(named[i][0], named[i][1], named[i][2]);
-    /* A truncated text is rejected, unless only the last brace and the line end are missing. */
+    /* Truncated text is rejected unless only the final brace and newline are missing. */
     for (size_t n = 0; n + 2 < size; n++) {
         char what[64];
         snprintf(what, sizeof what, "cut after %d bytes", (int)n);
@@ -325,8 +327,8 @@ static void test_refusals(void) {
     refuse("\0\0\0\0", 4, "zeros", "");
 }
 
-/* These changes, which editors make, must not affect a model: a byte order mark, line ends \r\n in the text of the SVM
- * and around it, and empty lines. */
+/* Tests that a model is not affected by changes that text editors make: a byte order mark, line ends \r\n inside and
+ * outside the SVM text, and empty lines. */
 static void test_editors(void) {
     static const struct {
         const char *what, *begin, *piece, *instead;
@@ -377,9 +379,8 @@ static void test_arguments(void) {
     CHECK_INT(vmafgpu_model_parse(&model, "mine", NULL, 5, NULL, NULL, 0), VMAFGPU_ERROR_ARGUMENT);
 }
 
-/* Changes random bytes. The parser must reject or accept the text without a crash. If it accepts the text,
- * vmafgpu_open() may accept or reject the model.
- */
+/* Changes random bytes. The parser may reject or accept the text, but must not crash. If it accepts the text,
+ * vmafgpu_open() may accept or reject the model. */
 static void test_mutations(void) {
     const char *good = model_text(transforms[8].text);
     size_t size = strlen(good);

@@ -63,8 +63,8 @@ static void test_values(const film *f) {
     push_frame(v, f, 1);
     push_frame(v, f, 2);
     CHECK_INT(vmafgpu_value_at(v, 0, last, &value), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_value_at(v, 1, early, &value), VMAFGPU_ERROR_NOT_FOUND); /* skipped by subsample */
-    CHECK_INT(vmafgpu_value_at(v, 3, early, &value), VMAFGPU_ERROR_NOT_FOUND); /* not pushed */
+    CHECK_INT(vmafgpu_value_at(v, 1, early, &value), VMAFGPU_ERROR_NOT_FOUND); /* subsampling skips this frame */
+    CHECK_INT(vmafgpu_value_at(v, 3, early, &value), VMAFGPU_ERROR_NOT_FOUND); /* this frame was not pushed */
     CHECK_INT(vmafgpu_value_at(v, 2, late, &value), VMAFGPU_AGAIN);
     CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
     CHECK_INT(vmafgpu_score_at(v, 2, &score), VMAFGPU_OK);
@@ -81,7 +81,8 @@ static void test_values(const film *f) {
     vmafgpu_close(v);
 }
 
-/* vmafgpu_predict() in a context without pictures returns the scores of the context that computed the features. */
+/* Tests that vmafgpu_predict() in a context without pictures returns the scores of the context that computed the
+ * features. */
 static void test_prediction(const film *f) {
     vmafgpu_model_config models[3];
     vmafgpu_config config = plain_config();
@@ -114,7 +115,8 @@ static void test_prediction(const film *f) {
             CHECK_BITS(again.values[c], score.values[c]);
         }
     }
-    CHECK_INT(vmafgpu_predict(v, score.values, &again), VMAFGPU_OK); /* works in a context with pictures too */
+    /* vmafgpu_predict() works in a context with pictures too */
+    CHECK_INT(vmafgpu_predict(v, score.values, &again), VMAFGPU_OK);
     CHECK_BITS(again.score, score.score);
     CHECK_INT(vmafgpu_score_count(v), FRAMES);
     CHECK_INT(vmafgpu_predict(other, NULL, &again), VMAFGPU_ERROR_ARGUMENT);
@@ -129,7 +131,7 @@ static void test_prediction(const film *f) {
     vmafgpu_close(other);
     vmafgpu_close(v);
 
-    /* Models that only select features. */
+    /* Tests models that only select features. */
     config = plain_config();
     config.models = models;
     config.model_count = 2;
@@ -187,7 +189,7 @@ static void test_models(const film *f) {
     vmafgpu_model_retain(parsed);
     vmafgpu_model_release(parsed);
     vmafgpu_model_release(parsed);
-    CHECK_INT(freed, before); /* two contexts use it */
+    CHECK_INT(freed, before); /* nothing has been freed, because two contexts use the model */
     with = score_small(v[0], f);
     without = score_small(v[1], f);
     CHECK_BITS(with, 1.5 + 2.0 * without);

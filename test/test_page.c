@@ -12,7 +12,7 @@
 
 #include <math.h>
 
-/* Pooled values must equal those of the library, bit for bit. */
+/* Tests that pooled values equal those of the library, bit for bit. */
 static void test_pooling(void) {
     enum { WIDTH = 64, HEIGHT = 48, FRAMES = 9 };
     static uint16_t samples[WIDTH * HEIGHT];
@@ -84,7 +84,7 @@ static void test_hash(void) {
     }
 }
 
-/* Cuts are found; fast motion is not reported as a cut. */
+/* Tests that cuts are found and that fast motion is not reported as a cut. */
 static void test_shots(void) {
     static float distances[100];
     int64_t count;

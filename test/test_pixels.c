@@ -139,7 +139,7 @@ static void test_chroma_levels(void) {
             c.colour.range = is_full ? VMAFGPU_RANGE_FULL : VMAFGPU_RANGE_LIMITED;
             for (int i = 0; i < 2; i++)
                 plane[i] = vmafgpu__plan_colour(&c, 1 + i, one, 1);
-            for (int i = 0; i < ROW; i++) { /* many of the codes are the smallest or the largest */
+            for (int i = 0; i < ROW; i++) { /* many of the codes are the smallest or the largest value */
                 const uint32_t m = mix((uint32_t)(round * ROW + i));
                 const uint32_t word =
                     i % 3 ? m : (i & 4 ? 0x3ffu : 0) | (i & 8 ? 0xffc00u : 0) | (i & 16 ? 0x3ff00000u : 0);
@@ -172,7 +172,7 @@ static void test_chroma_levels(void) {
     }
 }
 
-/* Compares conversions with the exact samples, to all depths, from codes of 8 and 10 bits, and with all sums of
+/* Compares converted samples with the exact ones, for all output depths, codes of 8 and 10 bits, and all sums of
  * weights. The colours are random, or greys whose exact values are close to a rounding boundary. */
 static void test_shifts(void) {
     static const int weights[] = { 1, 2, 4, 8, 16 };
@@ -197,7 +197,7 @@ static void test_shifts(void) {
             const uint32_t most = (uint32_t)(one * weight) + 1;
             const uint32_t r = (seed = mix(seed + 1)) % most, g = (seed = mix(seed + 1)) % most,
                            b = (seed = mix(seed + 1)) % most;
-            const uint32_t grey = i % 4 ? g : r; /* the chroma of a grey is exactly in the middle */
+            const uint32_t grey = i % 4 ? g : r; /* the chroma of a grey lies exactly in the middle of the range */
             wrong +=
                 vmafgpu__colour_sample(&p, grey, g, i % 4 ? b : r) != exact(&f, weight, one, grey, g, i % 4 ? b : r);
             wrong += vmafgpu__colour_sample(&p, r, r, r) != exact(&f, weight, one, r, r, r);
@@ -236,7 +236,7 @@ static uint32_t code_of_half(vmafgpu_transfer transfer, uint32_t half) {
 static void test_halves(void) {
     static const struct {
         vmafgpu_transfer transfer;
-        uint32_t clipped; /* the smallest half float with the largest code */
+        uint32_t clipped; /* the smallest half float that is converted to the largest code */
         uint64_t sum;
     } tables[] = { { VMAFGPU_TRANSFER_SRGB, 0x3c00, 0xc4c9e96a99787627u },
                    { VMAFGPU_TRANSFER_BT709, 0x3c00, 0x52ff7d78ce3f0228u },
@@ -358,7 +358,7 @@ static picture picture_make(vmafgpu_pixels pixels, vmafgpu_transfer transfer, in
     return p;
 }
 
-/* Returns the exact sample of a plane, computed from the definition. */
+/* Returns a sample of a plane, computed exactly from the definition. */
 static uint32_t sample_of(const vmafgpu_config *c, const picture *p, int plane, int x, int y) {
     const fraction f =
         fraction_of((int)c->colour.matrix - 1, c->colour.range == VMAFGPU_RANGE_FULL, c->bit_depth, plane);
@@ -386,7 +386,7 @@ static uint32_t sample_of(const vmafgpu_config *c, const picture *p, int plane, 
     return exact(&f, weight, p->one, sum[0], sum[1], sum[2]);
 }
 
-/* Returns the frame of exact planes in the format of the config. The caller frees *memory. */
+/* Returns a frame with exactly converted planes in the format of the config. The caller frees *memory. */
 static vmafgpu_frame planes_of(const vmafgpu_config *c, const picture *p, unsigned char **memory) {
     const int bytes = vmafgpu__sample_bytes(c),
               shift = c->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
@@ -447,7 +447,7 @@ static vmafgpu_config config_of(const format *f, int which) {
     return c;
 }
 
-/* Compares all samples of converted planes with the exact samples, in all formats, from all kinds of pixels, and with
+/* Compares all samples of converted planes with the exact samples, in all formats, from all kinds of pixels, with
  * several instruction sets and numbers of threads. */
 static void test_planes(void) {
     static const unsigned masks[] = { 0, 16, 24 };
@@ -511,7 +511,8 @@ static void test_planes(void) {
 
 enum { PAIRS = 3 };
 
-/* A clip of RGB frames, and the same frames as planes. The last reference is the frame after the clip. */
+/* A clip of RGB frames, and the same frames as planes. The arrays have one extra entry: entry PAIRS contains the frame
+ * that follows the clip. */
 typedef struct pair_clip {
     picture pixels[PAIRS + 1][2];
     vmafgpu_frame planes[PAIRS + 1][2];
@@ -570,7 +571,7 @@ static void check_same(const scores *a, const scores *b) {
         CHECK_BITS(a->values[i], b->values[i]);
 }
 
-/* A clip in RGB, or with one side in YUV, has the same scores as the same clip converted to planes. */
+/* Tests that a clip in RGB, or with one side in YUV, gets the same scores as the same clip converted to planes. */
 static void test_scores(void) {
     static const struct {
         int reference, distorted, format;
@@ -630,7 +631,7 @@ static void test_other_calls(void) {
     const double single = score[0].score;
     CHECK_INT(vmafgpu_score_pair(v, &clip.planes[1][0], &planes[1], &clip.planes[0][0], score), VMAFGPU_OK);
     CHECK_BITS(single, score[0].score);
-    pixels[0] = planes[0]; /* one candidate is in YUV */
+    pixels[0] = planes[0]; /* one of the candidates is in YUV */
     CHECK_INT(vmafgpu_score_candidates(v, &clip.pixels[1][0].frame, pixels, 2, &clip.pixels[0][0].frame, score),
               VMAFGPU_OK);
     for (int i = 0; i < 2; i++)
@@ -760,7 +761,7 @@ static void test_errors(void) {
     frame.memory = (vmafgpu_memory)(VMAFGPU_MEMORY_ARRAY + 1);
     CHECK_INT(vmafgpu_push(v, &frame, &frame), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(vmafgpu_last_error(v), "reference.memory is invalid (5)");
-    /* an acquired frame with RGB pixels */
+    /* uses an acquired frame as an RGB frame */
     vmafgpu_frame lent[2];
     CHECK_INT(vmafgpu_acquire_pair(v, &lent[0], &lent[1]), VMAFGPU_OK);
     lent[0].pixels = VMAFGPU_PIXELS_RGBA8;
@@ -783,7 +784,7 @@ static void test_errors(void) {
     check_refused(&c, "but config.colour.transfer is set");
     c = whole;
     c.colour.siting = VMAFGPU_SITING_UNSTATED;
-    vmafgpu_close(open_checked(&c)); /* only luma is needed */
+    vmafgpu_close(open_checked(&c)); /* the config needs only luma */
     c.features = &psnr;
     c.feature_count = 1;
     check_refused(&c,
@@ -835,7 +836,7 @@ static void test_memory(void) {
         allocations_left = n;
         result = vmafgpu_open(&v, &c);
         has_message += v && strstr(vmafgpu_last_error(v), "colour tables: out of memory") != NULL;
-        if (result == VMAFGPU_OK) { /* later allocations are only for scores */
+        if (result == VMAFGPU_OK) { /* later allocations are only needed for scores */
             const size_t before = vmafgpu_host_memory(v);
             allocations_left = 64;
             CHECK_INT(vmafgpu_push(v, &clip.pixels[0][0].frame, &clip.pixels[0][1].frame), VMAFGPU_OK);

@@ -34,8 +34,9 @@ static int scarce_thread(pthread_t *thread, const pthread_attr_t *attributes, vo
 #define VMAFGPU_IMPLEMENTATION
 #include "scoring.h"
 
-/* The logarithm table of VIF contains 2048 * log2(m) for m = 32768..65535, computed in single precision. Compares the
- * checksum of the table and some entries, including the first one that would differ in double precision. */
+/* The logarithm table of VIF contains 2048 * log2(m) for m = 32768..65535, computed in single precision. Checks the
+ * table's checksum, the sum of its entries and some of the entries against known values, including the first one that
+ * would differ in double precision. */
 static void test_log_table(void) {
     static uint16_t table[32768];
     uint64_t hash = 1469598103934665603u, sum = 0; /* FNV-1a with this initial value */
@@ -54,8 +55,8 @@ static void test_log_table(void) {
     CHECK_INT(table[32767], 32768);
 }
 
-/* The reciprocals of CAMBI are decimal numbers with nine digits. For 42 of them, the float is not the one nearest to
- * the reciprocal. */
+/* The reciprocals of CAMBI are decimal numbers with nine digits. For 42 of them, the float nearest to the decimal
+ * number is not the float nearest to the reciprocal. */
 static void test_reciprocals(void) {
     vmafgpu v;
     vmafgpu_config *c = &v.config;
@@ -95,7 +96,8 @@ static void test_visibility(void) {
         CHECK_INT(vmafgpu__cambi_floor(floors[i].luminance, floors[i].is_pq), floors[i].floor);
 }
 
-/* Hashes the integer sums of films. The sums do not depend on the C library, so they are the same on all systems. */
+/* Hashes the integer sums computed for films. These sums do not depend on the C library, so they are the same on all
+ * systems. */
 static const vmafgpu__backend_table *collected_from;
 static uint64_t collected;
 
@@ -203,7 +205,7 @@ static void test_log2(void) {
     }
     for (int k = 0; k < 5; k++) {
         CHECK(most[k] <= limit);
-        CHECK(most[k] > 0.1); /* there are some errors, which shows that values were compared */
+        CHECK(most[k] > 0.1); /* some errors are expected; this shows that the values were really compared */
     }
     for (int i = -1074; i < 1024; i++)
         CHECK(vmafgpu__log2(ldexp(1, i), vmafgpu__log2_table) == i);
@@ -218,7 +220,7 @@ static void test_log2(void) {
 
 /* ---- VMAFGPU_DEBUG: calls on closed and invalid contexts ---- */
 
-/* An allocator that does not free memory, so that the memory can still be read. */
+/* An allocator that does not free memory, so that calls on a closed context can still read it. */
 typedef struct hoard {
     void *kept[64];
     int count;
@@ -318,7 +320,7 @@ static void test_few_threads(void) {
     film_free(&f);
 }
 
-/* Whether the sign of a coefficient only changes the sign of the weighted result, and the centre does not wrap
+/* Whether changing the sign of a coefficient changes only the sign of the weighted result, and the centre does not wrap
  * around. */
 static int is_plain(uint32_t factor, int band, int32_t value) {
     const vmafgpu__adm_weighted a = vmafgpu__adm_weigh(0, band, factor, value),

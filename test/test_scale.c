@@ -36,8 +36,8 @@ static uint32_t scaled_sum(scale_kernel kernel, int from_width, int from_height,
     return sum;
 }
 
-/* The weights for each sample add up to 2^14, so that a uniform plane stays uniform at any size. The weights are
- * symmetric. */
+/* Tests that the weights for each sample add up to 2^14, so that a uniform plane stays uniform at any size. The weights
+ * are symmetric. */
 static void test_weights(void) {
     static const int sizes[][2] = { { 16, 16 }, { 16, 400 },  { 400, 16 },  { 33, 70 },
                                     { 70, 33 }, { 17, 1000 }, { 1000, 999 } };
@@ -56,7 +56,7 @@ static void test_weights(void) {
                     int there = a.from - 1 - (a.first[k] + n) - a.first[a.to - 1 - k];
                     int other = there >= 0 && there < a.taps ? a.weights[(a.to - 1 - k) * a.taps + there] : 0;
                     CHECK(abs(a.weights[k * a.taps + n] - other) <=
-                          12); /* the largest weight absorbs rounding errors */
+                          12); /* the largest weight absorbs rounding errors, so it may differ */
                 }
             }
             scale_axis_close(&a);
@@ -64,7 +64,7 @@ static void test_weights(void) {
     }
 }
 
-/* Tests that the weights are close to the results of the formulas, which are computed in doubles. */
+/* Tests that the weights are close to the results of the formulas, computed in double precision. */
 static void test_kernels(void) {
     const double pi = 3.14159265358979323846;
     for (int i = 1; i < 3200; i++) {
@@ -111,7 +111,7 @@ static void test_cut(void) {
     }
     cut_point second = { 1, 1, 1000000 }, film = { 1, 1, 3600000000 }, frame = { 1, 0, 7 }, none = { 0, 0, 0 };
     CHECK_INT(cut_frame(&second, 25, 1), 25);
-    CHECK_INT(cut_frame(&second, 30000, 1001), 30); /* 29.97 frames, rounded up */
+    CHECK_INT(cut_frame(&second, 30000, 1001), 30); /* 29.97 frames, rounded up to 30 */
     CHECK_INT(cut_frame(&film, 24000, 1001), 86314);
     CHECK_INT(cut_frame(&frame, 25, 1), 7);
     CHECK_INT(cut_frame(&none, 25, 1), 0);

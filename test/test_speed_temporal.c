@@ -36,7 +36,7 @@ static void test_open(void) {
     check_open(79, 80, VMAFGPU_CHROMA_420, NULL,
                "feature speed_temporal: frames are too small (79x80, times speed_prescale 1); use at least 80x80");
     check_open(80, 79, VMAFGPU_CHROMA_420, NULL, "too small (80x79, ");
-    check_open(159, 159, VMAFGPU_CHROMA_420, "speed_prescale=0.5", NULL); /* 79.5 is rounded */
+    check_open(159, 159, VMAFGPU_CHROMA_420, "speed_prescale=0.5", NULL); /* 79.5 is rounded up to 80 */
     check_open(159, 158, VMAFGPU_CHROMA_420, "speed_prescale=0.5", "(159x158, times speed_prescale 0.5)");
     check_open(320, 320, VMAFGPU_CHROMA_420, "speed_prescale=1.5",
                "feature speed_temporal, option speed_prescale: out of range (1.5); use at most 1");
@@ -50,7 +50,7 @@ static void test_open(void) {
     check_open(320, 320, VMAFGPU_CHROMA_420, "speed_max_val=1001", "use 0..1000");
 }
 
-/* Each pair is compared with the pair before it. */
+/* Tests that each pair is compared with the pair before it. */
 static void test_order(int depth) {
     film f = film_make("texture+mix", 243, 201, depth, 7, 5);
     vmafgpu_config config = config_of(&f);
@@ -76,7 +76,7 @@ static void test_order(int depth) {
     check_same_scores(&some, &all);
     scores_free(&some);
 
-    /* Two distorted frames in one call; the second is the reference itself. */
+    /* Pushes two distorted frames in one call; the second one is the reference itself. */
     config.threads = 1;
     config.contexts_per_pass = 2;
     contexts[0] = open_checked(&config);
@@ -95,7 +95,7 @@ static void test_order(int depth) {
         CHECK_INT(vmafgpu_score_at(contexts[1], i, &score), VMAFGPU_OK);
         CHECK_BITS(score.values[0], 0);
     }
-    /* Single pairs in between neither change the clip nor depend on it. */
+    /* Single pairs scored in between neither affect the clip nor depend on it. */
     CHECK_INT(vmafgpu_reset(contexts[0]), VMAFGPU_OK);
     for (int i = 0; i < 7; i++) {
         frames[0] = film_frame(&f, 6 - i, CLIP_REFERENCE);
@@ -155,7 +155,7 @@ static void test_preceding(void) {
     film_free(&f);
 }
 
-/* Tests words at odd addresses, and samples in the high bits. */
+/* Tests 16-bit samples at odd addresses, and samples in the high bits. */
 static void test_layouts(void) {
     film f = film_make("texture+mix", 179, 163, 10, 3, 9);
     vmafgpu_config config = config_of(&f);

@@ -160,8 +160,8 @@ static void *call_end(void *user) {
     return NULL;
 }
 
-/* Prints the stack use and checks that it is below the limit. It is 0 if an idle thread needs more, and negative if
- * nothing was measured. */
+/* Prints the stack use and checks that it is below the limit. `took` is 0 if an idle thread needs more stack than the
+ * call, and negative if nothing was measured. */
 static void limit(const char *what, long took, long most) {
     printf("%-24s %6ld bytes of stack, at most %ld\n", what, took, most);
     if (took < 0 || took >= most)
@@ -204,7 +204,7 @@ static void test_calls(painted *stack) {
                                             "float_adm",    "float_ssim",   "float_ms_ssim",
                                             "float_motion", "float_ansnr",  NULL,
                                             "edits",        "RGB",          "v1" };
-    static const unsigned levels[] = { 0, 16, 255 }; /* all instruction sets; no AVX-512; plain C */
+    static const unsigned levels[] = { 0, 16, 255 }; /* cpumask values: all instruction sets; no AVX-512; plain C */
     tasks p;
     memset(&p, 0, sizeof p);
     p.stack = painted_make();

@@ -30,7 +30,7 @@ static void test_states(void) {
         CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
         CHECK_INT(vmafgpu_push_preceding(context, &frame), VMAFGPU_ERROR_STATE);
         CHECK(vmafgpu_last_error(context)[0] != 0);
-        /* a score needs the following frame */
+        /* the last score needs the following frame */
         CHECK_INT(vmafgpu_score_count(context), i);
         if (i > 0) {
             if (CHECK_INT(vmafgpu_next_score(context, &score), VMAFGPU_OK)) {
@@ -88,7 +88,7 @@ static void test_states(void) {
     }
     vmafgpu_close(context);
 
-    /* vmafgpu_push_following() fails if no pair was pushed before. */
+    /* vmafgpu_push_following() fails if no pair has been pushed. */
     snprintf(test_where, sizeof test_where, "following frame first");
     context = open_checked(&config);
     CHECK_INT(vmafgpu_push_preceding(context, &frame), VMAFGPU_OK);
@@ -185,7 +185,7 @@ static void test_delivery(void) {
                 CHECK_INT(film_push(&f, kept, i), VMAFGPU_OK);
             CHECK_INT(vmafgpu_flush(kept), VMAFGPU_OK);
 
-            /* by callback */
+            /* scores arrive by callback */
             c = collector_for(&whole);
             config.discard_scores = discard;
             config.on_score = collect;
@@ -207,7 +207,7 @@ static void test_delivery(void) {
             }
             vmafgpu_close(context);
 
-            /* by polling, as late as possible */
+            /* scores are polled as late as possible */
             c.got.rows = 0;
             c.last = -1;
             config.on_score = NULL;
@@ -248,7 +248,8 @@ static void test_delivery(void) {
     film_free(&f);
 }
 
-/* With discard_scores, a context accepts a limited number of pairs until the scores are read. No score is lost. */
+/* Tests that, with discard_scores, a context accepts a limited number of pairs until the scores are read. No score is
+ * lost. */
 static void test_unread_scores(void) {
     film f = film_make("texture+mix", 16, 16, 8, 8, 2);
     vmafgpu_config config = film_config(&f);
@@ -279,7 +280,7 @@ static void test_unread_scores(void) {
     film_free(&f);
 }
 
-/* With subsample N, a context returns every N-th of the scores that it would return without subsampling. */
+/* Tests that, with subsample N, a context returns every N-th of the scores that it would return without subsampling. */
 static void test_subsample(void) {
     film f = film_make("texture+mix", 48, 40, 8, 11, 3);
     vmafgpu_config config = film_config(&f);
@@ -305,7 +306,7 @@ static int least(int a, int b) {
 }
 
 /* Scores frames first..end-1 of the film in a new context. Before and after these, pushes as many neighbouring frames
- * as needed, and `more` additional ones. */
+ * as the scores need, plus `more` additional ones. */
 static void score_segment(const film *f, const vmafgpu_config *config, const scores *whole, int first, int end,
                           int tails, int more) {
     vmafgpu *context = open_checked(config);
@@ -503,8 +504,8 @@ static void test_models(void) {
     }
     vmafgpu_close(together);
 
-    /* A model passed by pointer gives the same scores as the same model selected by name. Without a model there is no
-     * score. */
+    /* A model that is passed by pointer gives the same scores as when it is selected by name. Without a model there is
+     * no score. */
     {
         vmafgpu_model_config by_pointer;
         vmafgpu_feature_config vif = feature("vif", NULL);
@@ -608,7 +609,7 @@ static void test_pool_range(void) {
         for (int i = 0; i < 10; i++)
             CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
         CHECK_INT(vmafgpu_pool_range(context, 0, VMAFGPU_POOL_MEAN, 0, 9, &value),
-                  VMAFGPU_ERROR_NOT_FOUND); /* not ready */
+                  VMAFGPU_ERROR_NOT_FOUND); /* this score is not ready */
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         for (int first = 0; first < 10; first++) {
             for (int last = first; last < 10; last++) {
@@ -739,8 +740,8 @@ static void test_candidates(void) {
         }
         check_candidates(films, &config, way == 3 ? "all features" : way == 2 ? "12 bits" : way ? "10 bits" : "8 bits");
         if (way == 1) {
-            /* The message names a candidate with an illegal sample, and no score is written. Also checks the messages
-             * about invalid arguments. */
+            /* If a candidate has an illegal sample, the message names that candidate, and no score is written. Also
+             * checks the messages about invalid arguments. */
             vmafgpu *context;
             vmafgpu_frame reference = film_frame(&films[0], 1, 0), distorted[CANDIDATES];
             vmafgpu_score got[CANDIDATES];
@@ -884,7 +885,7 @@ static void test_calls_from_callbacks(void) {
         v.context = open_checked(&config);
         if (kind == 2) {
             CHECK_INT(vmafgpu_push(v.context, NULL, NULL), VMAFGPU_ERROR_ARGUMENT);
-            /* the message is from the push, not from the calls in on_log */
+            /* the message comes from the push, not from the calls in on_log */
             CHECK_HAS(vmafgpu_last_error(v.context), "reference is NULL");
         }
         for (int i = 0; i < f.clip.frames; i++)
@@ -963,7 +964,7 @@ static void test_acquired(void) {
         CHECK_INT(vmafgpu_acquire_pair(context, &none, &none), VMAFGPU_ERROR_STATE);
         CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
         CHECK_INT(vmafgpu_acquire_pair(context, &pairs[0][0], &pairs[0][1]), VMAFGPU_OK);
-        vmafgpu_close(context); /* while a pair is acquired */
+        vmafgpu_close(context); /* while the caller holds an acquired pair */
         scores_free(&expected);
         film_free(&f);
     }
@@ -994,7 +995,7 @@ static void check_tag(void *user, const vmafgpu_score *score) {
     tags_delivered++;
 }
 
-/* Each score has the tag of its pair, however the score is delivered. */
+/* Tests that each score has the tag of its pair, however the score is delivered. */
 static void test_tags_of_clips(film *f) {
     for (int variant = 0; variant < 16; variant++) {
         const int discards = variant & 1, calls_back = variant & 2, subsample = variant & 4 ? 3 : 1, live = variant & 8;

@@ -1,6 +1,6 @@
-/* Tests several threads per frame: the scores must not depend on which thread computes a piece, nor on when it does so.
- * Also tests two contexts that share nothing, on two threads, and calls to one context from two threads. The test is
- * most useful with the thread sanitizer, which detects reads of incomplete rows. */
+/* Tests several threads per frame: the scores must depend neither on which thread computes a piece nor on when. Also
+ * tests two contexts that share nothing, on two threads, and calls to one context from two threads. The test is most
+ * useful with the thread sanitizer, which detects reads of incomplete rows. */
 #include <pthread.h>
 #include "scoring.h"
 
@@ -45,8 +45,9 @@ static void *work(void *user) {
 
 /* ---- one frame, many pieces ---- */
 
-/* Versions of config.parallel_for. If the tasks run one after another, the first task computes all pieces, each as soon
- * as its input is complete. A piece that is computed too early would read data of the previous frame. */
+/* Different implementations of config.parallel_for. If the tasks run one after another, the first task computes all
+ * pieces, each as soon as its input is complete. A piece that is computed too early would read data of the previous
+ * frame. */
 static void forwards(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     (void)user;
     for (int i = 0; i < count; i++)
@@ -88,8 +89,8 @@ static void by_three(void *user, int count, void (*task)(void *arg, int index), 
         pthread_join(threads[i], NULL);
 }
 
-/* Scores a film. Before frame `bad`, pushes a frame with an illegal sample in its last row, which must have no effect.
- */
+/* Scores a film. Before frame `bad`, pushes a frame with an illegal sample in its last row; this push must have no
+ * effect. */
 static scores score_with(const film *f, const vmafgpu_config *config, int bad) {
     vmafgpu *context = open_checked(config);
     scores s;
@@ -147,7 +148,7 @@ static void test_pieces(const char *what, int width, int height, int depth) {
     film_free(&f);
 }
 
-/* If more threads are used than share a cache, the strips of the vector code are narrower. */
+/* Tests the narrower strips that the vector code uses if there are more threads than share a cache. */
 static void test_strips(int depth) {
     film f = film_make("texture+mix", 2100, 1100, depth, 1, 6);
     for (unsigned mask = 0; mask <= 16; mask += 16) {

@@ -6,7 +6,7 @@
 
 static const char *const v1 = "vmaf_v1.0.16_3d0h";
 
-/* A config with a model and with CAMBI, which also measures the reference (full_ref). */
+/* A config with a model and the feature CAMBI, which also measures the reference (option full_ref). */
 typedef struct setup {
     vmafgpu_config config;
     vmafgpu_model_config model;
@@ -29,9 +29,8 @@ static void setup_init(setup *s, const film *f, const char *version) {
 
 enum { GUARD = 64 };
 
-/* A frame of the film in a different layout: shifted samples, interleaved chroma, wider or negative pitches, guard
- * bytes.
- */
+/* A frame of the film in a different layout, with shifted samples, interleaved chroma, wider or negative pitches, guard
+ * bytes. */
 typedef struct repacked {
     vmafgpu_frame frame;
     unsigned char *memory[3];
@@ -137,7 +136,7 @@ static void backwards(void *user, int count, void (*task)(void *arg, int index),
         task(arg, i);
 }
 
-/* Together, the films use all code paths of pooling and several window sizes. */
+/* Together, the films cover all code paths of pooling and several window sizes. */
 static void test_threads(void) {
     static const struct {
         const char *what, *features;
@@ -145,7 +144,7 @@ static void test_threads(void) {
     } films[] = { { "bands+blur", "full_ref=true", 480, 352, 8, 420, 2 },
                   { "dusk+stretch", "topk=0.05:full_ref=true", 333, 217, 10, 444, 2 },
                   { "texture+mix", "window_size=127", 217, 390, 16, 422, 2 },
-                  { "bands+same", "max_log_contrast=5", 2560, 1440, 8, 420, 1 } }; /* a sum is rounded */
+                  { "bands+same", "max_log_contrast=5", 2560, 1440, 8, 420, 1 } }; /* here, a sum is rounded */
     for (size_t i = 0; i < sizeof films / sizeof films[0]; i++) {
         film f = film_make_colour(films[i].what, films[i].width, films[i].height, films[i].depth, films[i].chroma,
                                   films[i].frames, 9);
@@ -296,7 +295,7 @@ typedef struct maps {
     int count;
     size_t used;
     uint16_t samples[MAP_BYTES];
-    vmafgpu_heatmap first[5]; /* of frame 0 */
+    vmafgpu_heatmap first[5]; /* heat maps of frame 0 */
     char path[64];
 } maps;
 
@@ -349,7 +348,7 @@ static void test_heatmaps(void) {
     vmafgpu_score score;
     vmafgpu *context;
     scores with, without;
-    char path[] = "some/where"; /* open copies the text */
+    char path[] = "some/where"; /* vmafgpu_open() copies the string */
     char options[64];
     snprintf(test_where, sizeof test_where, "heat maps");
     memset(features, 0, sizeof features);
@@ -454,7 +453,8 @@ static void test_eotf(void) {
     film_free(&f);
 }
 
-/* Models and features with the same options share an extractor. The number of different option sets is limited. */
+/* Tests that models and features with the same options share an extractor. The number of different option sets is
+ * limited. */
 static void test_sharing(void) {
     film f = film_make_colour("bands+blur", 240, 224, 8, 444, 1, 2);
     vmafgpu_model_config models[2];
@@ -490,7 +490,7 @@ static void test_sharing(void) {
         features[i].options = sizes[i];
     }
     context = NULL;
-    config.width = config.height = 1000; /* makes all windows different */
+    config.width = config.height = 1000; /* makes all window sizes different */
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_FEATURE);
     CHECK_HAS(vmafgpu_last_error(context), "feature cambi: too many sets of options; use at most 8");
     vmafgpu_close(context);
@@ -527,8 +527,8 @@ static void test_backends(void) {
 
 /* ---- frames ---- */
 
-/* Pushes an illegal chroma sample. The message must name its position, and the pair must not count. The corrected pair
- * is then accepted. */
+/* Pushes an illegal chroma sample. The message must name its position, and the pair must not be counted. The corrected
+ * pair must then be accepted. */
 static void test_bad_chroma(void) {
     for (int way = 0; way < 8; way++) {
         const int high = way & 1, side = way >> 1 & 1, plane = 1 + (way >> 2);
@@ -601,7 +601,7 @@ static void test_bad_frames(void) {
         CHECK_INT(vmafgpu_push(context, &bad, &good), VMAFGPU_ERROR_ARGUMENT);
         CHECK_HAS(vmafgpu_last_error(context), words);
     }
-    /* Preceding and following frames need no chroma, nor do pairs that subsampling skips. */
+    /* Preceding and following frames need no chroma; neither do pairs that subsampling skips. */
     bad = good;
     bad.data[1] = bad.data[2] = NULL;
     CHECK_INT(vmafgpu_score_pair(context, &good, &good, &bad, &score), VMAFGPU_OK);
@@ -616,7 +616,7 @@ static void test_bad_frames(void) {
     film_free(&f);
 }
 
-/* Segments and single pairs have the same scores as the whole clip. */
+/* Tests that segments and single pairs get the same scores as the whole clip. */
 static void test_segments(void) {
     static const char *const versions[] = { "vmaf_v1.0.16_3d0h", "vmaf_v1.0.16_hfr_3d0h" };
     for (size_t i = 0; i < sizeof versions / sizeof versions[0]; i++) {

@@ -16,7 +16,7 @@ enum { MOST_COLUMNS = 64, MOST_FRAMES = 8 };
 /* ---- what is compared ---- */
 
 static const struct {
-    const char *name, *cuda; /* cuda: the extractor for CUDA, or NULL */
+    const char *name, *cuda; /* cuda: the name of the extractor for CUDA, or NULL */
 } extractors[] = {
     { "vif", "vif_cuda" },    { "adm", "adm_cuda" },     { "motion", "motion_cuda" },
     { "cambi", NULL },        { "speed_chroma", NULL },  { "speed_temporal", NULL },

@@ -1,5 +1,5 @@
-/* Tests vmafgpu_acquire_pair(): scores, the number of pairs, their order, rejected calls, and failures while pairs are
- * acquired. Also tests how frames in host memory are copied by several threads. */
+/* Tests vmafgpu_acquire_pair(): the scores, how many pairs can be acquired, their order, rejected calls, and failures
+ * while the caller holds acquired pairs. Also tests frames in host memory that several threads copy. */
 #include "gpu.h"
 
 enum { MOST = 64 };
@@ -26,13 +26,13 @@ static void fill_pair(const film *f, int i, const storage *how, const vmafgpu_fr
     fill(f, 1, i, how, &pair[1]);
 }
 
-/* Acquires and fills pairs of the film until `most` are acquired or none is available. */
+/* Acquires and fills pairs of the film until `most` pairs are held or no more are available. */
 static void acquire_pairs(vmafgpu *context, const film *f, const storage *how, acquired_pairs *l, int most) {
     while (l->end < f->clip.frames && l->end - l->first < most) {
         vmafgpu_frame *pair = l->pairs[l->end % MOST];
         vmafgpu_result result = vmafgpu_acquire_pair(context, &pair[0], &pair[1]);
         if (result == VMAFGPU_AGAIN) {
-            CHECK(l->end > l->first); /* without acquired pairs, the call waits instead */
+            CHECK(l->end > l->first); /* if no pairs are acquired, the call waits instead of failing */
             break;
         }
         if (!CHECK_INT(result, VMAFGPU_OK))
@@ -113,10 +113,10 @@ static void test_formats(gpu *g) {
     }
 }
 
-/* ---- rules ---- */
+/* ---- rules for acquired frames ---- */
 
-/* Mixes acquired frames with frames in other memory, preceding and following frames, and single pairs. None of these
- * frames may be overwritten. */
+/* Mixes acquired frames with frames in other memory, with preceding and following frames, and with single pairs. None
+ * of these frames may be overwritten. */
 static void test_mixed_memory(gpu *g) {
     enum { FRAMES = 14, FIRST = 2, END = 12 };
     static const char *const kinds[] = { "h", "p", "d" };
@@ -143,8 +143,9 @@ static void test_mixed_memory(gpu *g) {
         alone = score.score;
         CHECK_INT(vmafgpu_acquire_pair(context, &seed[0], &seed[1]), VMAFGPU_OK);
         fill(&f, 0, FIRST - 1, &plain_storage, &seed[0]);
+        /* acquires a pair while the preceding frame is still held (acquired but not yet pushed) */
         if (config.gpu.batch > 1)
-            acquire_pairs(context, &f, &plain_storage, &l, 1); /* while the preceding frame is acquired */
+            acquire_pairs(context, &f, &plain_storage, &l, 1);
         CHECK_INT(vmafgpu_push_preceding(context, way & 1 ? &seed[0] : reel_frame(&r, FIRST - 1, 0)), VMAFGPU_OK);
         for (int i = FIRST; i < END; i++) {
             vmafgpu_frame *pair;
@@ -223,7 +224,7 @@ static void test_rejected_calls(gpu *g) {
         CHECK_INT(vmafgpu_push(context, &a[0], &a[1]), VMAFGPU_OK);             /* the rejected calls changed nothing */
         CHECK_INT(vmafgpu_push(context, &a[0], &a[1]), VMAFGPU_ERROR_ARGUMENT); /* already pushed */
         CHECK_INT(vmafgpu_push(context, &b[0], &b[1]), VMAFGPU_OK);
-        CHECK_INT(vmafgpu_push(context, &b[0], &b[1]), VMAFGPU_ERROR_ARGUMENT); /* no pair is acquired now */
+        CHECK_INT(vmafgpu_push(context, &b[0], &b[1]), VMAFGPU_ERROR_ARGUMENT); /* the caller holds no pair now */
         /* a reset releases all acquired pairs */
         CHECK_INT(vmafgpu_acquire_pair(context, &a[0], &a[1]), VMAFGPU_OK);
         CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
@@ -232,7 +233,7 @@ static void test_rejected_calls(gpu *g) {
             CHECK_INT(vmafgpu_acquire_pair(context, &a[0], &a[1]), VMAFGPU_OK);
         CHECK_INT(vmafgpu_acquire_pair(context, &a[0], &a[1]), VMAFGPU_AGAIN);
     }
-    vmafgpu_close(context); /* with four acquired pairs */
+    vmafgpu_close(context); /* while the caller holds four acquired pairs */
     config.gpu.frame_memory = VMAFGPU_MEMORY_PINNED;
     context = open_checked(&config);
     CHECK_INT(vmafgpu_acquire_pair(context, &a[0], &a[1]), VMAFGPU_ERROR_ARGUMENT);
@@ -243,8 +244,8 @@ static void test_rejected_calls(gpu *g) {
 
 /* ---- samples that do not fit ---- */
 
-/* If the GPU finds an illegal sample, the pair fails and the message gives the position. If the CPU converts the
- * samples, the push is rejected. */
+/* If the GPU finds an illegal sample, the pair fails and the message gives the position of the sample. If the CPU
+ * converts the samples, the push is rejected. */
 static void test_illegal_samples(gpu *g) {
     enum { FRAMES = 6, BAD = 2, COLUMN = 37, ROW = 30 };
     for (int way = 0; way < 12; way++) {
@@ -302,7 +303,8 @@ static void test_illegal_samples(gpu *g) {
 
 /* ---- failures ---- */
 
-/* Loses the GPU at each driver call in turn while pairs are acquired. The pairs stay valid and the CPU scores them. */
+/* Simulates losing the GPU at each driver call in turn while the caller holds acquired pairs. The pairs stay valid and
+ * the CPU scores them. */
 static void test_lost_gpu(gpu *g) {
     enum { FRAMES = 9 };
     int lost = 1;
@@ -338,8 +340,8 @@ static void test_lost_gpu(gpu *g) {
     }
 }
 
-/* Loses the GPU at each driver call in turn while a pair with an illegal sample is pushed. Either the pair and, with
- * motion, its neighbours fail, or the CPU has taken over and rejects the push. */
+/* Simulates losing the GPU at each driver call in turn while a pair with an illegal sample is pushed. Either the pair
+ * fails and, with motion, its neighbours fail too, or the CPU has taken over and rejects the push. */
 static void test_illegal_sample_lost_gpu(gpu *g) {
     enum { FRAMES = 7, BAD = 2 };
     film f = film_make("texture+mix", 40, 36, 10, FRAMES, 715);
@@ -378,7 +380,8 @@ static void test_illegal_sample_lost_gpu(gpu *g) {
             if (CHECK_INT(vmafgpu_next_score(context, &score), is_spoilt ? VMAFGPU_ERROR_FRAME : VMAFGPU_OK) &&
                 !is_spoilt)
                 check_row(score.values, expected.values + i * expected.columns, expected.columns);
-            if (is_spoilt && i == BAD) /* the frame at fault, not the one that was pushed when the GPU was lost */
+            /* the message names the frame with the illegal sample, not the one pushed when the GPU was lost */
+            if (is_spoilt && i == BAD)
                 CHECK_HAS(vmafgpu_last_error(context), "frame 2, reference: luma sample");
         }
         vmafgpu_close(context);

@@ -1,4 +1,4 @@
-/* Tests sequences of calls: consecutive clips, the caller's streams and contexts, batches, several contexts and
+/* Tests sequences of calls: consecutive clips, streams and contexts of the caller, batches, and several contexts and
  * threads. */
 #include <pthread.h>
 #include <setjmp.h>
@@ -9,7 +9,7 @@
 
 /* ---- orders of calls ---- */
 
-/* Makes the pages that lie entirely inside a picture inaccessible, or accessible again. */
+/* Makes all pages that lie entirely inside a picture inaccessible or, if is_hidden is 0, accessible again. */
 static void picture_hide(const picture *p, int is_hidden) {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), begin = ((uintptr_t)p->bytes + page - 1) / page * page,
                     end = ((uintptr_t)p->bytes + p->size) / page * page;
@@ -52,7 +52,7 @@ static void check_wait_after_flush(gpu *g) {
     film_free(&f);
 }
 
-/* Overwrites frames as soon as vmafgpu_reusable_count() or vmafgpu_wait() permits it. */
+/* Overwrites frames as soon as vmafgpu_reusable_count() or vmafgpu_wait() allows their reuse. */
 void test_reuse(gpu *g) {
     static const char *const kinds[] = { "d", "p", "dp", "pdd" };
     enum { FRAMES = 9, RING = 3 };
@@ -107,8 +107,8 @@ void test_reuse(gpu *g) {
     check_wait_after_flush(g);
 }
 
-/* Frames are copied to the device and overwritten there in a stream of the caller; the host does not wait. The stream
- * is config.gpu.stream or, in the second half, is passed to vmafgpu_after_stream(). */
+/* Frames are copied to the device, and later overwritten there, by a stream of the caller. The host does not wait. The
+ * stream is config.gpu.stream or, in the second half, is passed to vmafgpu_after_stream(). */
 void test_caller_stream(gpu *g) {
     enum { FRAMES = 7, WAYS = 14 };
     for (int all = 0; all < 2 * WAYS; all++) {
@@ -171,7 +171,8 @@ void test_caller_stream(gpu *g) {
             if (CHECK_INT(
                     vmafgpu_score_pair(context, reel_frame(&target, 0, 0), reel_frame(&target, 0, 1), NULL, &score),
                     VMAFGPU_OK)) {
-                CHECK_BITS(score.values[0], expected.values[0]); /* adm2 or cambi: does not depend on other frames */
+                /* adm2 or cambi, which do not depend on other frames */
+                CHECK_BITS(score.values[0], expected.values[0]);
             }
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
             check_context(g, context, &expected);
@@ -186,7 +187,7 @@ void test_caller_stream(gpu *g) {
     }
 }
 
-/* Tests a CUcontext that the caller created on the last device. The current context must not change. */
+/* Tests a CUcontext that the caller has created on the last device. The calls must not change the current context. */
 static void check_caller_context(gpu *g) {
     film f = film_make("texture+mix", 40, 36, 8, 5, 9);
     vmafgpu_config config = gpu_config(g, &f);
@@ -204,7 +205,7 @@ static void check_caller_context(gpu *g) {
         for (int round = 0; round < 2; round++) {
             void *expected_current = round ? g->context : own;
             if (round)
-                CHECK_INT(g->pop(&popped), 0); /* then the primary context is current */
+                CHECK_INT(g->pop(&popped), 0); /* after this, the primary context is current */
             context = open_checked(&config);
             for (int i = 0; i < 5 && context; i++) {
                 CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
@@ -240,7 +241,7 @@ static void check_thread(gpu *g, int device, int has_error) {
     CHECK_INT(g->peek_error && g->peek_error() != 0, g->peek_error && has_error);
 }
 
-/* Leaves an error pending in HIP. */
+/* Leaves a HIP error pending. */
 static void leave_error(gpu *g) {
     int count = 0;
     if (g->is_simulated) {
@@ -251,7 +252,8 @@ static void leave_error(gpu *g) {
     }
 }
 
-/* The current device must not change, whether or not the context uses it, and a pending error must stay pending. */
+/* Tests that the current device does not change, whether or not the context uses it, and that a pending error stays
+ * pending. */
 static void check_caller_device(gpu *g) {
     film f = film_make("texture+mix", 40, 36, 8, 5, 9);
     vmafgpu_config config = gpu_config(g, &f);
@@ -294,7 +296,7 @@ static void check_caller_device(gpu *g) {
         }
         vmafgpu_close(context);
         check_thread(g, current, has_error);
-        /* vmafgpu_open() fails early, then late */
+        /* vmafgpu_open() fails at an early stage, then at a late stage */
         for (int late = 0; late < 2; late++) {
             vmafgpu_config bad = config;
             bad.gpu.device = late ? ours : 99;
@@ -304,7 +306,7 @@ static void check_caller_device(gpu *g) {
             check_thread(g, current, has_error);
         }
         if (g->is_simulated) {
-            g->sim.fail("hipInit", 1, 101); /* as on a machine without a GPU */
+            g->sim.fail("hipInit", 1, 101); /* the error code on a machine without a GPU */
             CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
             CHECK_HAS(vmafgpu_last_error(context), "no device");
             vmafgpu_close(context);
@@ -333,8 +335,8 @@ void test_caller_context(gpu *g) {
         check_caller_context(g);
 }
 
-/* vmafgpu_score_pair() and vmafgpu_score_candidates() between pushes: their scores equal those of the CPU, and the
- * scores of the clip do not change. */
+/* vmafgpu_score_pair() and vmafgpu_score_candidates() between pushes. Their scores must equal those of the CPU, and the
+ * scores of the clip must not change. */
 void test_score_pair(gpu *g) {
     static const char *const kinds[] = { "h", "d", "p", "hdp", "pdh" };
     enum { FRAMES = 5 };
@@ -379,7 +381,7 @@ void test_score_pair(gpu *g) {
                 CHECK_BITS(score.score, score_expected.score);
                 check_row(score.values, score_expected.values, expected.columns);
             }
-            /* the same pair as the second of two candidates */
+            /* scores the same pair as the second of two candidates */
             {
                 vmafgpu_frame two[2];
                 vmafgpu_score both[2];
@@ -474,7 +476,7 @@ void test_reset(gpu *g) {
                 if (is_reset && context) {
                     CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
                     CHECK_INT(vmafgpu_reusable_count(context), 0);
-                    if (g->is_simulated) /* work for which the reset did not wait runs as late as possible */
+                    if (g->is_simulated) /* run any work that the reset did not wait for as late as possible */
                         g->sim.set_order(SIMULATED_FORWARD, SIMULATED_NEWEST, 1);
                     for (int i = 0; i < first.count; i++)
                         picture_spoil(g, &first.pictures[i]);
@@ -494,7 +496,7 @@ void test_reset(gpu *g) {
     }
 }
 
-/* With 64 unread scores the next push fails, and no score is lost. */
+/* Checks that with 64 unread scores the next push fails, and that no score is lost. */
 static void check_unread(gpu *g, int batch, int queue) {
     enum { FRAMES = 70, MAX_UNREAD = 64 };
     film f = film_make("texture+mix", 16, 16, 8, FRAMES, 51);
@@ -537,7 +539,7 @@ static void check_unread(gpu *g, int batch, int queue) {
 
 void test_unread_scores(gpu *g) {
     check_unread(g, 5, 3);
-    check_unread(g, 32, 4); /* all pairs are in flight */
+    check_unread(g, 32, 4); /* all pairs are in flight at once */
 }
 
 /* Calls vmafgpu_next_score(), and vmafgpu_wait() for some of the pairs, at irregular intervals. */

@@ -1,5 +1,5 @@
-/* Tests vmafgpu_describe() on one GPU, on several, while a GPU is being opened, after failures, and during calls on
- * other threads. test_describe.c tests the text itself. */
+/* Tests vmafgpu_describe() on one GPU, on several GPUs, while a GPU is being opened, after failures, and during calls
+ * on other threads. test_describe.c tests the text itself. */
 #include "gpu.h"
 #include "../json.h"
 #include <pthread.h>
@@ -48,7 +48,7 @@ static void check_queue(gpu *g) {
         CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
         text = describe(context);
         CHECK_INT(json_whole(text, "batch.incomplete"), (i + 1) % 3);
-        if (g->is_simulated) { /* a real GPU may have finished the batch */
+        if (g->is_simulated) { /* on a real GPU, the batch may already have finished */
             CHECK_INT(json_whole(text, "batch.in_flight"), i >= 2);
             CHECK_INT(json_whole(text, "counts.in_flight"), i + 1);
             CHECK_INT(json_whole(text, "counts.reusable"), 0);
@@ -68,7 +68,7 @@ static void check_queue(gpu *g) {
     film_free(&f);
 }
 
-/* The GPU fails while frames in its memory are in flight. */
+/* Makes the GPU fail while frames in its memory are in flight. */
 static void check_failed(gpu *g) {
     film f = small_film(DEFAULT, 64, 48, 8, 5, 32);
     vmafgpu_config config = gpu_config(g, &f);
@@ -94,7 +94,7 @@ static void check_failed(gpu *g) {
     CHECK_INT(json_whole(text, "batch.incomplete"), 0);
     vmafgpu_close(context);
 
-    /* a GPU that cannot be opened */
+    /* tests a GPU that cannot be opened */
     g->sim.fail(g->is_hip ? "hipMalloc" : "cuMemAlloc_v2", 1, 700);
     CHECK(vmafgpu_open(&context, &config) < 0);
     text = describe(context);
@@ -192,7 +192,7 @@ static void *watch(void *user) {
     return NULL;
 }
 
-/* One thread pushes, another describes the context. A push that finds the context busy is repeated. */
+/* One thread pushes, another describes the context. If the context is busy, the push is repeated. */
 static void check_watched(gpu *g) {
     film f = small_film(DEFAULT, 64, 48, 8, 12, 35);
     vmafgpu_config config = gpu_config(g, &f);

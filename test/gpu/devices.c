@@ -15,13 +15,13 @@ static void wait_for_opening(const vmafgpu *context) {
         pause_a_little();
 }
 
-/* Makes a simulated GPU block in its init function until it is released. A real GPU may open at any time. */
+/* Causes the init function of a simulated GPU to block until released. A real GPU may finish opening at any time. */
 static void hold_opening(gpu *g, int is_held) {
     if (g->is_simulated)
         g->sim.hold(is_held ? g->vendor->init : NULL);
 }
 
-/* Returns a config with AUTO that opens this GPU in the background. The driver of the other vendor must not be
+/* Returns a config with backend AUTO that opens this GPU in the background. The other vendor's driver must not be
  * installed. */
 static vmafgpu_config background_config(const gpu *g, const film *f) {
     vmafgpu_config config = gpu_config(g, f);
@@ -58,8 +58,8 @@ static const selection *selection_of(int selected) {
 /* How a clip is pushed. */
 typedef struct push_plan {
     int selected, batch, queue, subsample, threads, delivery, discard;
-    int first, end; /* range of pushed pairs; the frames around it are preceding and following frames */
-    int ahead;      /* number of pairs that are acquired ahead; 0: acquires none */
+    int first, end; /* range of pushed pairs; the frames just outside it are pushed as preceding and following frames */
+    int ahead;      /* number of pairs to acquire in advance; 0: no pairs are acquired */
     int depth, shift, chroma;
 } push_plan;
 
@@ -77,7 +77,7 @@ static void fill_acquired(const film *f, int i, const push_plan *j, const vmafgp
     }
 }
 
-/* Pushes pairs `*at` to `end` - 1 as planned, and acquires pairs ahead. */
+/* Pushes pairs `*at` to `end` - 1 as planned, and acquires pairs in advance. */
 static void push_until(const film *f, const push_plan *j, const reel *r, vmafgpu *context, collector *taken,
                        vmafgpu_frame (*acquired)[2], int *at, int *acquired_end, int end) {
     for (; *at < end; ++*at) {
@@ -236,8 +236,8 @@ static void push_film(const film *f, const reel *r, const vmafgpu_config *config
     scores_free(&got);
 }
 
-/* Makes each driver call fail in turn (fault 0), loses the device at each call in turn (1), or makes each allocation
- * fail in turn (2). */
+/* Makes each driver call fail in turn (fault 0), simulates losing the device at each call in turn (1), or makes each
+ * allocation fail in turn (2). */
 static void check_opening_faults(gpu *g, int selected, int fault) {
     enum { FRAMES = 9 };
     film f = film_make("texture+mix", 20, 18, 8, FRAMES, 820);
@@ -290,7 +290,7 @@ static void check_opening_faults(gpu *g, int selected, int fault) {
     }
 }
 
-/* After the GPU has been opened, loses it at each driver call in turn, while the clip moves to it. */
+/* After the GPU has been opened, simulates losing it at each driver call in turn while the clip moves to the GPU. */
 static void check_lost_after_opening(gpu *g) {
     enum { FRAMES = 12 };
     int is_over = 0;
@@ -332,7 +332,7 @@ static void *release_soon(void *user) {
     return NULL;
 }
 
-/* Closes, resets and flushes while the background thread is blocked in a driver call. */
+/* Closes, resets and flushes a context while its background thread is blocked in a driver call. */
 static void check_close_while_opening(gpu *g) {
     static const char *const cuda[] = { "cuInit", "cuDevicePrimaryCtxRetain", "cuModuleLoadDataEx", "cuMemAlloc_v2",
                                         "cuEventCreate" };
@@ -431,7 +431,8 @@ static void check_background_rules(gpu *g) {
     vmafgpu_close(context);
 
     config = background_config(g, &f);
-    config.backend = g->vendor->backend; /* without AUTO, the GPU is open when vmafgpu_open() returns */
+    /* with a backend other than AUTO, the GPU is open when vmafgpu_open() returns */
+    config.backend = g->vendor->backend;
     context = open_checked(&config);
     CHECK_INT(vmafgpu_is_opening(context), 0);
     CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
@@ -446,7 +447,8 @@ static void check_background_rules(gpu *g) {
         check_context(g, context, &expected);
         vmafgpu_close(context);
     }
-    config = background_config(g, &f); /* the path may change after vmafgpu_open() has returned */
+    /* after vmafgpu_open() has returned, the caller may overwrite the string that kernels_path points to */
+    config = background_config(g, &f);
     {
         char path[1024];
         snprintf(path, sizeof path, "%s", g->kernels_path);
@@ -534,7 +536,7 @@ static void check_tag_of_pair(void *user, const vmafgpu_score *score) {
     ++*(int *)user;
 }
 
-/* Checks tags with config.discard_scores while more pairs are in flight than the context has rows for. */
+/* Checks tags, with config.discard_scores, while more pairs are in flight than the context has score rows. */
 static void check_tags(gpu *g, const int *devices, int count) {
     enum { PAIRS = 300 };
     film f = small_film(DEFAULT, 32, 32, 8, 5, 31);
@@ -652,7 +654,7 @@ static void check_devices(gpu *g, int count) {
     }
 }
 
-/* Checks frames in the memory of the device that vmafgpu_next_device() returns, with single pairs in between. */
+/* Checks frames in the memory of the device that vmafgpu_next_device() returns, and single pairs scored in between. */
 static void check_next_device(gpu *g) {
     enum { FRAMES = 26 };
     static const storage how = { "d", 0, 0, 48, 0, 0 }, upside_down = { "d", 0, 0, -48, 0, 0 };
@@ -694,7 +696,7 @@ static void check_next_device(gpu *g) {
             picture_free(g, &pictures[2 * i + 1]);
             leave_device(g, devices[i]);
         }
-        vmafgpu_close(context); /* the primary contexts are retained until here */
+        vmafgpu_close(context); /* the context retains the primary contexts until here */
         scores_free(&expected);
         film_free(&f);
     }
@@ -768,8 +770,8 @@ static void check_devices_acquire(gpu *g) {
     }
 }
 
-/* Loses one or both of two GPUs at each driver call in turn, with and without acquired pairs, in every kind of
- * memory. */
+/* Simulates losing one or both of two GPUs at each driver call in turn, with and without acquired pairs, in every kind
+ * of memory. */
 static void check_devices_lost(gpu *g) {
     enum { FRAMES = 26 };
     for (int way = 0; way < 6; way++) {
@@ -808,7 +810,7 @@ static void check_devices_lost(gpu *g) {
             }
             flushed = vmafgpu_flush(context);
             is_over = g->sim.hit()[0] == 0;
-            if (!is_over && way != 5) { /* the other GPU continues */
+            if (!is_over && way != 5) { /* the other GPU continues to score */
                 CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
             } else {
                 CHECK_STR(vmafgpu_backend_name(context),
@@ -849,7 +851,7 @@ static void parallel_with_gaps(void *user, int count, void (*task)(void *arg, in
         task(arg, i);
 }
 
-/* config.parallel_for sometimes skips tasks; then pushes may fail, but no score may be wrong. */
+/* Checks a config.parallel_for that sometimes skips tasks. Pushes may then fail, but no score may be wrong. */
 static void check_devices_parallel_for(gpu *g) {
     enum { FRAMES = 24 };
     film f = film_make("texture+mix", 40, 36, 8, FRAMES, 880);
@@ -919,7 +921,7 @@ static void check_devices_rules(gpu *g, int threads) {
     CHECK_HAS(vmafgpu_last_error(context), "config.gpu.stream: requires a single GPU");
     vmafgpu_close(context);
     config = devices_config(g, &f, both, 1);
-    config.gpu.copy_threads = threads; /* a list of one device */
+    config.gpu.copy_threads = threads; /* a device list with one device */
     expected = cpu_score(&f, &config);
     context = open_checked(&config);
     reel_finish(&r, context, 0);
@@ -946,7 +948,8 @@ static void check_devices_rules(gpu *g, int threads) {
     CHECK_INT(vmafgpu_after_stream(context, NULL), VMAFGPU_ERROR_STATE);
     for (int i = 0; i < 2; i++)
         CHECK_INT(vmafgpu_acquire_pair(context, &acquired[i][0], &acquired[i][1]), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_push(context, &acquired[1][0], &acquired[1][1]), VMAFGPU_ERROR_ARGUMENT); /* not the oldest */
+    /* not the oldest acquired pair */
+    CHECK_INT(vmafgpu_push(context, &acquired[1][0], &acquired[1][1]), VMAFGPU_ERROR_ARGUMENT);
     CHECK_HAS(vmafgpu_last_error(context), "is in acquired memory");
     CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
     reel_finish(&r, context, 0);
@@ -954,7 +957,7 @@ static void check_devices_rules(gpu *g, int threads) {
     vmafgpu_close(context);
     g->sim.set(SIMULATED_DEVICES, 2);
 
-    g->sim.lose_device(1, 1, 999); /* ALL_DEVICES skips unusable devices */
+    g->sim.lose_device(1, 1, 999); /* with ALL_DEVICES, unusable devices are skipped */
     config.gpu.device_count = VMAFGPU_ALL_DEVICES;
     context = open_checked(&config);
     CHECK_INT(vmafgpu_get_config(context)->gpu.device_count, 1);
@@ -963,7 +966,7 @@ static void check_devices_rules(gpu *g, int threads) {
     CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
     vmafgpu_close(context);
     config = devices_config(g, &f, both, 2);
-    config.gpu.copy_threads = threads; /* with a list, each device must be usable */
+    config.gpu.copy_threads = threads; /* if a device list is given, every device in it must be usable */
     CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_BACKEND);
     vmafgpu_close(context);
     g->sim.lose(0, 0);
@@ -984,7 +987,7 @@ static void check_devices_rules(gpu *g, int threads) {
     film_free(&f);
 }
 
-/* Blocks the callers of a driver function until `wanted` threads have called it, but for at most ten seconds. */
+/* Blocks the callers of a driver function until `wanted` threads have called it or ten seconds have passed. */
 typedef struct rendezvous {
     gpu *g;
     int wanted, is_met;
@@ -1000,7 +1003,7 @@ static void *end_rendezvous(void *user) {
     return NULL;
 }
 
-/* If there are several threads, all GPUs are opened at the same time. */
+/* Checks that, if there are several threads, all GPUs are opened at the same time. */
 static void check_devices_together(gpu *g) {
     static const char *const cuda[] = { "cuDevicePrimaryCtxRetain", "cuModuleLoadDataEx", "cuEventCreate" };
     static const char *const hip[] = { "hipModuleLoadDataEx", "hipMalloc", "hipEventCreateWithFlags" };

@@ -1,5 +1,5 @@
-/* Compares edits and maps on the GPU with those of the CPU, bit for bit: tries and commits of any size, samples in
- * every kind of memory, rejected calls. test_edits.c compares edits of the CPU with whole frames. */
+/* Compares edits and maps on the GPU with those of the CPU, bit for bit: trial and committed edits of any size, samples
+ * in every kind of memory, and rejected calls. test_edits.c compares edits on the CPU with whole frames. */
 #include <math.h>
 #include "gpu.h"
 
@@ -7,7 +7,8 @@ enum { LARGEST = 256, AT_ONCE = 12 };
 
 typedef struct edit_case {
     const char *what;
-    int width, height, depth, bytes; /* bytes per sample; 0: as the depth requires; 3: words, in the high bits */
+    /* bytes: number of bytes per sample; 0: as the depth requires; 3: 16-bit words with the sample in the high bits */
+    int width, height, depth, bytes;
     const char *model, *options;
     int max_edit_size, turns, threads;
     const char *frames; /* kinds of memory; see storage.kinds */
@@ -43,7 +44,7 @@ static void pick(vmafgpu_edit *e, const edit_case *c) {
     }
 }
 
-/* Samples for edits, in pageable memory and copied to device memory. */
+/* Samples for edits, in pageable memory and as a copy in device memory. */
 typedef struct samples {
     unsigned char *host;
     uint64_t device;
@@ -182,7 +183,7 @@ static void check_case(gpu *g, const edit_case *c, uint32_t seed) {
                   VMAFGPU_OK);
     }
     check_score(&score[0], &score[1], columns);
-    picture_spoil(g, &r.pictures[2]); /* the context has copied the base */
+    picture_spoil(g, &r.pictures[2]); /* this is allowed because the context has copied the base */
     picture_spoil(g, &r.pictures[3]);
     for (int turn = 0; turn < c->turns; turn++) {
         const int count = 1 + below(AT_ONCE);
@@ -262,12 +263,13 @@ static void test_refused(gpu *g) {
     check_edit(&scores[0], &before);
     CHECK_INT(vmafgpu_edit_commit(v, edits, 3, NULL), VMAFGPU_ERROR_FRAME);
     CHECK_HAS(vmafgpu_last_error(v), "edits[1]");
-    edits[1].data = words; /* host memory */
+    edits[1].data = words; /* words is in host memory */
     edits[1].memory = VMAFGPU_MEMORY_HOST;
     CHECK_INT(vmafgpu_edit_try(v, edits, 3, scores, NULL), VMAFGPU_ERROR_FRAME);
     CHECK_HAS(vmafgpu_last_error(v), "luma sample exceeds 10 bits (word 1024 at its column 8, row 12)");
     check_edit(&scores[0], &before);
-    edits[0].memory = VMAFGPU_MEMORY_HOST; /* the first illegal edit is reported, even if it is found later */
+    /* the error of the first illegal edit is reported, even if another illegal edit is found earlier */
+    edits[0].memory = VMAFGPU_MEMORY_HOST;
     edits[0].data = NULL;
     edits[1].memory = VMAFGPU_MEMORY_DEVICE;
     edits[1].data = (const void *)(uintptr_t)(device + sizeof words);
@@ -365,7 +367,7 @@ static void check_commit_pixels(gpu *g, vmafgpu_memory memory) {
     film_free(&f);
 }
 
-/* Begins a base while maps of pairs are in flight. */
+/* Calls vmafgpu_edit_begin() while maps of pairs are in flight. */
 static void check_base_after_maps(gpu *g, int streams) {
     enum { PAIRS = 3, BLOCKS = 24 };
     const edit_case c = { "texture+mix", 96, 64, 8, 1, "vmaf_v0.6.1", NULL, 16, 0, 1, NULL };
@@ -503,7 +505,7 @@ static void check_maps(gpu *g, const map_case *c, uint32_t seed, void *stream) {
                       VMAFGPU_OK);
         }
         CHECK_INT(vmafgpu_push(v[0], reel_frame(&r, i, 0), reel_frame(&r, i, 1)), VMAFGPU_OK);
-        if (kind == VMAFGPU_MEMORY_DEVICE) { /* in stream order */
+        if (kind == VMAFGPU_MEMORY_DEVICE) { /* the map is copied in stream order */
             CHECK_INT(vmafgpu_stream_wait(v[0], stream, -1), VMAFGPU_OK);
             CHECK_INT(g->read_later(maps[i], device[i], size, stream), 0);
         }
@@ -533,7 +535,7 @@ static void check_maps(gpu *g, const map_case *c, uint32_t seed, void *stream) {
     film_free(&f);
 }
 
-/* If the GPU fails, the maps in flight contain NaN, and later requests for maps fail. */
+/* Checks that, if the GPU fails, the maps in flight contain NaN and later requests for maps fail. */
 static void check_maps_lost(gpu *g) {
     film f = film_make("texture+mix", 64, 48, 8, 2, 1);
     vmafgpu_config config = gpu_config(g, &f);
@@ -558,7 +560,7 @@ static void check_maps_lost(gpu *g) {
     film_free(&f);
 }
 
-/* With maps, the GPU is open when vmafgpu_open() returns, even if config.gpu.open_in_background is set. */
+/* Checks that, with maps, the GPU is open when vmafgpu_open() returns, even if config.gpu.open_in_background is set. */
 static void check_maps_at_once(gpu *g) {
     film f = film_make("texture+mix", 64, 48, 8, 1, 1);
     vmafgpu_config config = gpu_config(g, &f);

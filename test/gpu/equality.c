@@ -1,5 +1,5 @@
-/* Compares the scores of the GPU with those of the CPU, bit for bit: contents, sizes, bit depths, kinds of memory,
- * options, real clips. */
+/* Compares the scores of the GPU with those of the CPU, bit for bit, for various contents, sizes, bit depths, kinds of
+ * memory and options, and for real clips. */
 #include "gpu.h"
 
 /* ---- selections of models and features ---- */
@@ -103,7 +103,7 @@ void check_equality(gpu *g, const film *f, const equality *e) {
         for (int i = 0; i < f->clip.frames; i++) {
             vmafgpu_result result = reel_push(&r, context, i);
             if (result == VMAFGPU_ERROR_UNREAD_SCORES &&
-                e->delivery == NEXT) { /* scores of long batches have not been read yet */
+                e->delivery == NEXT) { /* a long batch produces more scores than can stay unread */
                 collect_next(context, &c);
                 result = reel_push(&r, context, i);
             }
@@ -219,8 +219,8 @@ void test_equality(gpu *g) {
         check_generated(g, &cases[i], (uint32_t)i + 1);
 }
 
-/* Tests warps that claim a second piece, in the matrix form of VIF. Warps do so only if there are at least 24 steps of
- * 16 x 16 samples per warp. On a GPU with one multiprocessor, a small picture is enough. */
+/* Tests warps that claim a second piece when VIF uses its matrix form. Warps do so only if there are at least 24 steps
+ * of 16 x 16 samples per warp. On a GPU with one multiprocessor, a small picture is enough. */
 void test_vif_pieces(gpu *g) {
     static const equality cases[] = {
         { "texture+mix", 320, 200, 8, 2, { "d", 0, 0, 0, 0, 0 }, 2, 1, VIF, 0, 1, KEPT, 0 },
@@ -230,7 +230,7 @@ void test_vif_pieces(gpu *g) {
         g->sim.set(SIMULATED_MULTIPROCESSORS, 1);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_generated(g, &cases[i], (uint32_t)i + 1);
-    /* enough shared memory for blocks of twelve warps, although the kernels for 8 bits allow only eight */
+    /* provides enough shared memory for blocks of twelve warps, although the kernels for 8 bits allow only eight */
     if (g->is_simulated && !g->is_hip) {
         g->sim.set(SIMULATED_SHARED_MEMORY, 232448);
         check_generated(g, &cases[0], 1);

@@ -1,5 +1,5 @@
-/* Tests failures on a simulated GPU: each driver call and each allocation fails once, for clips, edits and maps. Also
- * tests execution orders. */
+/* Tests failures on a simulated GPU: each driver call and each allocation fails once, in tests of clips, edits and
+ * maps. Also tests execution orders. */
 #include "gpu.h"
 
 /* ---- clips ---- */
@@ -7,17 +7,17 @@
 /* SHORT_FRAMES is the length of the clips. vmafgpu_score_pair() scores frame PAIR, with frame PAIR_BEFORE before it. */
 enum { SHORT_FRAMES = 8, PAIR = 4, PAIR_BEFORE = 3 };
 
-/* How a clip is pushed. If no single pair is scored, the queue is sometimes full. */
+/* How a clip is pushed. If no single pair is scored, the queue sometimes fills up. */
 typedef struct push_plan {
     int batch, queue;
-    int pair_at; /* the frame after which a single pair is scored; -1: none */
-    int spoils;  /* host frames are overwritten as soon as they are reusable */
+    int pair_at; /* the frame after which a single pair is scored; -1: no single pair */
+    int spoils;  /* whether host frames are overwritten as soon as they are reusable */
 } push_plan;
 
 /* Scores that the CPU computes for the same calls. */
 typedef struct cpu_scores {
     scores clip;
-    double *pair; /* of vmafgpu_score_pair() */
+    double *pair; /* values that vmafgpu_score_pair() returns */
 } cpu_scores;
 
 static cpu_scores short_answers(const film *f, int selected) {
@@ -51,10 +51,10 @@ static void spoil_reusable(const reel *r, vmafgpu *context, int64_t *spoilt) {
 static int is_harmless(const char *entry) {
     static const char *const entries[] = { "cuCtxPopCurrent_v2",
                                            "cuDeviceGetName",
-                                           "cuModuleGetFunction" /* of an optional kernel */,
+                                           "cuModuleGetFunction" /* when it looks up an optional kernel */,
                                            "hipModuleGetFunction",
                                            "hipGetDevice",
-                                           "hipSetDevice" /* back to the device of the caller */ };
+                                           "hipSetDevice" /* when it switches back to the caller's device */ };
     int found = 0;
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++)
         found |= strcmp(entry, entries[i]) == 0;
@@ -118,7 +118,7 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
     CHECK_INT(result, missing ? VMAFGPU_ERROR_DEVICE : VMAFGPU_OK);
     CHECK(!missing || g->sim.hit()[0] != 0);
 
-    /* a shorter clip; if the GPU has failed, it is not used again, and frames in device memory cannot be scored */
+    /* scores a shorter clip; a GPU that has failed is not used again, so frames in device memory cannot be scored */
     CHECK_INT(vmafgpu_reusable_count(context), SHORT_FRAMES);
     if (!way->spoils) {
         CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
@@ -142,14 +142,14 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
 enum { ONE_CALL, LOST, ALLOCATION, FAULTS };
 static const char *const fault_names[FAULTS] = { "failed call", "device lost at call", "failed allocation" };
 
-/* Returns the step from one failing call to the next. With TEST_SOME, every other call is enough, because the host code
- * is the same for both vendors. */
+/* Returns by how many calls the fault moves from one run to the next. With TEST_SOME, every other call is enough,
+ * because the host code is the same for both vendors. */
 static int stride_of_calls(void) {
     return test_depth() == TEST_ALL ? 1 : test_depth() == TEST_SOME ? 2 : 12;
 }
 
-/* Repeats the run with one fault, each time `stride` calls or allocations later, until a run ends before the fault
- * occurs. */
+/* Repeats the run, injecting one fault that moves `stride` calls or allocations later each time, until a run completes
+ * without reaching the fault. */
 static void check_faults(gpu *g, const film *f, int selected, const cpu_scores *expected, const char *kind,
                          vmafgpu_backend backend, int fault, const push_plan *way, int stride) {
     static const int errors[] = { 2, 700, 719, 999 };
@@ -209,8 +209,8 @@ static void check_faults(gpu *g, const film *f, int selected, const cpu_scores *
     }
 }
 
-/* Loses the device, and then makes an allocation of the CPU backend fail. Some pairs may have no score, but later pairs
- * have one. */
+/* Simulates losing the device, and then makes an allocation of the CPU backend fail. Some pairs may have no score, but
+ * later pairs have one. */
 static void check_lost_without_memory(gpu *g) {
     for (long n = 1; n <= 4; n++) {
         film f = film_make("texture+mix", 40, 36, 8, SHORT_FRAMES, 113);
@@ -293,18 +293,18 @@ static void check_faults_of_v1(gpu *g) {
 
 enum { EDITS = 3, BLOCK = 16, BLOCKS = 3 * 3, STEPS = 5 };
 
-/* The frames of a base, in any memory. */
+/* The frames of a base, in any kind of memory. */
 typedef struct edit_frames {
     vmafgpu_frame before, reference, after, distorted;
 } edit_frames;
 
-/* Results of calls for a base, then of a push. */
+/* Results of calls on a base, and then of a push. */
 typedef struct edit_results {
-    vmafgpu_result results[STEPS];  /* of begin, try, commit, try, map */
+    vmafgpu_result results[STEPS];  /* results of begin, try, commit, try, map */
     double base, committed, pushed; /* `pushed` is NaN if the pair has no score */
     vmafgpu_edit_score tried[2][EDITS];
     vmafgpu_block blocks[BLOCKS];
-    vmafgpu_result asked; /* of the call that requests the map of the pair */
+    vmafgpu_result asked; /* result of the call that requests the map of the pair */
     float map[BLOCKS];
 } edit_results;
 
@@ -446,7 +446,7 @@ static void check_edit_faults(gpu *g, const film *f, const char *kind, vmafgpu_c
     }
 }
 
-/* With AUTO, the CPU computes the maps if a copy to the GPU fails in vmafgpu_open(). */
+/* Checks that, with AUTO, the CPU computes the maps if a copy to the GPU fails in vmafgpu_open(). */
 static void check_map_opens(gpu *g, const edit_frames *f, vmafgpu_config *config, const edit_results *expected) {
     int is_over = 0;
     for (long n = 1; !is_over; n++) {

@@ -1,6 +1,6 @@
 /* Helpers of test_gpu: driver functions that the tests call, films in pageable, pinned and device memory, and an
- * allocator that counts. The driver is either a real one or the one in test/simulated. Only a simulated driver can fail
- * on demand and report leaks. */
+ * allocator that counts allocations. The driver is either a real one or the one in test/simulated. Only a simulated
+ * driver can fail on demand and report leaks. */
 #ifndef GPU_H
 #define GPU_H
 
@@ -163,19 +163,19 @@ typedef struct storage {
     const char *kinds;
     int bytes_per_sample; /* 0: as in the film */
     int shift;            /* left shift of the samples, for layouts with samples in the high bits */
-    ptrdiff_t pitch;      /* of luma, in bytes; 0: no padding; negative: bottom-up */
+    ptrdiff_t pitch;      /* pitch of luma in bytes; 0: no padding; negative: bottom-up */
     int offset;           /* distance of the first byte from an aligned address */
-    int interleaved;      /* Cb and Cr interleaved; implied by `shift` */
+    int interleaved;      /* Cb and Cr are interleaved; implied by `shift` */
 } storage;
 
 typedef struct picture {
     vmafgpu_frame frame;
     size_t size;
     unsigned char *bytes; /* pageable or pinned memory; for a picture in device memory, a copy of it */
-    uint64_t address;     /* in device memory, or 0 */
+    uint64_t address;     /* device address of the picture, or 0 */
 } picture;
 
-/* The pictures of a film: reference 0, distorted 0, reference 1, ... */
+/* The pictures of a film, in this order: reference 0, distorted 0, reference 1, ... */
 typedef struct reel {
     const film *f;
     int count;
@@ -407,8 +407,8 @@ static inline int make_array(gpu *g, const void *rows, size_t pitch, int width, 
 
 /* ---- contexts ---- */
 
-/* Returns the backend for frames in device memory: AUTO for CUDA, because AUTO treats such frames as CUDA frames;
- * otherwise HIP. */
+/* Returns the backend for frames in device memory: AUTO on CUDA, because AUTO treats such frames as CUDA frames, and
+ * HIP otherwise. */
 static inline vmafgpu_backend backend_for_device(const gpu *g) {
     return g->vendor->backend == VMAFGPU_BACKEND_CUDA ? VMAFGPU_BACKEND_AUTO : g->vendor->backend;
 }
@@ -419,7 +419,7 @@ static inline vmafgpu_config gpu_config(const gpu *g, const film *f) {
     config.backend = g->vendor->backend;
     config.gpu.driver_path = g->driver_path;
     config.gpu.kernels_path = g->kernels_path;
-    config.gpu.skip_self_test = g->is_slow; /* too slow; the groups self_test and failures enable it */
+    config.gpu.skip_self_test = g->is_slow; /* the self-test is too slow; the groups self_test and failures enable it */
     return config;
 }
 
@@ -441,7 +441,7 @@ static inline void check_on_gpu(const gpu *g, const vmafgpu *context) {
     CHECK_STR(vmafgpu_backend_note(context), "");
 }
 
-/* Pushes the pairs of a reel from `first` on and flushes. */
+/* Pushes the pairs of a reel, starting with pair `first`, and flushes. */
 static inline void reel_finish(const reel *r, vmafgpu *context, int first) {
     for (int i = first; i < r->count / 2; i++)
         CHECK_INT(reel_push(r, context, i), VMAFGPU_OK);
@@ -462,7 +462,7 @@ static inline void check_context(const gpu *g, vmafgpu *context, const scores *e
 typedef struct collector {
     scores got;
     int subsample;
-    const char *wrong; /* what is wrong, or ""; callbacks do not use CHECK */
+    const char *wrong; /* description of an error, or ""; callbacks do not use CHECK */
 } collector;
 
 static inline collector collector_like(const scores *expected, int subsample) {
@@ -595,7 +595,7 @@ void select_features(vmafgpu_config *config, const selection *s);
 /* Returns a small film. For selections from V1 on, it has chroma and a fixed size that is large enough for them. */
 film small_film(int selected, int width, int height, int depth, int frames, uint32_t seed);
 
-enum { KEPT, CALLBACK, NEXT }; /* how the test receives scores: at the end, by callback, by vmafgpu_next_score() */
+enum { KEPT, CALLBACK, NEXT }; /* how the test receives scores: at the end, by callback, or from vmafgpu_next_score() */
 
 typedef struct equality {
     const char *what; /* content of the clip; NULL: texture+mix */
@@ -605,7 +605,7 @@ typedef struct equality {
     vmafgpu_memory promised; /* config.gpu.frame_memory */
 } equality;
 
-/* Compares the scores of a film on the GPU and on the CPU; check_generated() generates it. */
+/* Compares the scores of a film on the GPU and on the CPU; check_generated() also generates the film. */
 void check_equality(gpu *g, const film *f, const equality *e);
 void check_generated(gpu *g, const equality *e, uint32_t seed);
 

@@ -26,7 +26,7 @@ static void log_result(void *user, const vmafgpu_score *score) {
     v->results[v->count++ & 15] = score->result;
 }
 
-/* Returns the frame of a picture in device memory, but with pointers to the host copy of its bytes. */
+/* Returns the frame of a picture in device memory, but with pointers to the picture's copy in host memory. */
 static vmafgpu_frame bytes_frame(const picture *p) {
     vmafgpu_frame frame = p->frame;
     frame.memory = VMAFGPU_MEMORY_HOST;
@@ -125,7 +125,7 @@ void test_v1_speed_illegal(gpu *g) {
 }
 
 /* If a preceding or following frame contains an illegal sample, the pairs whose motion depends on this frame fail. If a
- * pair is skipped, an illegal sample in its distorted frame makes no pair fail. */
+ * pair is skipped, an illegal sample in its distorted frame causes no pair to fail. */
 static void test_illegal_neighbours(gpu *g) {
     enum { FRAMES = 6, FIRST = 2, END = 5 };
     for (int way = 0; way < 4; way++) {
@@ -253,7 +253,8 @@ static void check_two_consecutive(gpu *g) {
 void test_illegal(gpu *g) {
     static const struct {
         const char *kinds;
-        int depth, bytes, shift, byte, bit; /* the bit that is set; byte -1: the last byte of the picture */
+        /* byte, bit: position of the bit that is set; byte -1: the last byte of the picture */
+        int depth, bytes, shift, byte, bit;
         int side, selected, batch;
     } cases[] = {
         { "d", 10, 0, 0, 1, 4, CLIP_REFERENCE, DEFAULT, 2 }, { "d", 10, 0, 0, -1, 2, CLIP_DISTORTED, DEFAULT, 1 },
@@ -287,7 +288,7 @@ void test_illegal(gpu *g) {
         picture_set_bit(g, bad, cases[i].byte < 0 ? bad->size - 1 : (size_t)cases[i].byte, cases[i].bit);
         context = open_checked(&config);
         if (context) {
-            /* the frames whose motion depends on the illegal frame */
+            /* range of frames whose motion depends on the illegal frame */
             const int reach = vmafgpu_preceding_count(context), first = BAD - reach, end = BAD + reach + 1;
             vmafgpu_score score;
             double mean = 0;

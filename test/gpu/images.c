@@ -1,4 +1,4 @@
-/* Tests kinds of memory, kernel files that are damaged or for other GPUs, missing devices, and memory sizes. */
+/* Tests kinds of memory, kernel files that are damaged or made for other GPUs, missing devices, and memory sizes. */
 #include "gpu.h"
 
 /* ---- kinds of memory ---- */
@@ -117,7 +117,7 @@ static char *file_text(const char *path, size_t *size) {
     return text;
 }
 
-/* Tests kernels for the simulated CUDA driver, which are texts. */
+/* Tests kernel files for the simulated CUDA driver, which are text. */
 static void check_texts(gpu *g) {
     static const char bundle[] = "__CLANG_OFFLOAD_BUNDLE__\1\0\0\0\0\0\0";
     static const char head[] = ".version 8.0\n.target sm_75\n.address_size 64\n";
@@ -248,8 +248,8 @@ static bytes code_object(int machine, int target, const char *names, size_t name
     put_number(&b, 3, 2); /* a shared object */
     put_number(&b, (uint64_t)machine, 2);
     put_number(&b, 1, 4);
-    put_number(&b, 0, 16);                              /* entry, segments */
-    put_number(&b, has_names ? 64 + names_size : 0, 8); /* sections */
+    put_number(&b, 0, 16);                              /* entry point and program headers: none */
+    put_number(&b, has_names ? 64 + names_size : 0, 8); /* offset of the section table */
     put_number(&b, (uint64_t)target, 4);
     put_number(&b, 64, 2);
     put_number(&b, 0, 4);

@@ -1,4 +1,4 @@
-/* Tests that need internals of the library: this file contains the implementation. Compares the integer sums of the
+/* Tests that need internals of the library, so this file contains the implementation. Compares the integer sums of the
  * backends, and tests the self-test, uncertain sums and kernel containers. */
 #define VMAFGPU_IMPLEMENTATION
 #include "../../vmafgpu.h"
@@ -122,7 +122,8 @@ void test_v1_cambi(gpu *g) {
         /* the smallest width or height */
         { NULL, 216, 48, 10, 1, "", 1, 30 },
         { NULL, 48, 216, 8, 1, "", 1, 30 },
-        /* options: those of the models, selected pixels, contrasts, visibility thresholds, sizes */
+        /* option sets: those that the models use, then sets that vary the selection of pixels, the contrasts, the
+         * visibility thresholds and the sizes */
         { NULL, 320, 240, 10, 2, "cambi_high_res_speedup=1080:cambi_vis_lum_threshold=0.06:cambi_max_val=17", 2, 40 },
         { NULL, 400, 300, 10, 1, "topk=0.0001|topk=0.01|topk=0.2|topk=1", 1, 40 },
         { "bands+same", 320, 240, 10, 2, "cambi_topk=0.3|topk=0.9", 2, 40 },
@@ -309,9 +310,9 @@ static vmafgpu_config tested_config(const gpu *g, const film *f, const tested *t
     return config;
 }
 
-/* Whether the self-test can detect that a kernel computes wrong values. Exceptions: the check for illegal samples,
- * because the picture contains none; cambi_order, which matters only for sums >= 2^53; import, if luma is not used;
- * variants of speed_low that are not used; edit_patch, because nothing is committed. */
+/* Whether the self-test can detect that a kernel computes wrong values. The exceptions are the check for illegal
+ * samples, because the picture contains none; cambi_order, which matters only for sums >= 2^53; import, if luma is not
+ * used; variants of speed_low that are not used; edit_patch, because nothing is committed. */
 static int is_detectable(const char *kernel, const tested *t) {
     const int is_speed = !strncmp(t->features, "speed", 5);
     const char *low = !strstr(t->features, "prescale") ? "vmafgpu_speed_low_" : "vmafgpu_speed_low_scaled";
@@ -322,7 +323,7 @@ static int is_detectable(const char *kernel, const tested *t) {
             (!strncmp(kernel, low, strlen(low)) && (!strcmp(kernel, low) || !strstr(kernel, "scaled"))));
 }
 
-/* Makes each kernel of a context, one after another, compute wrong values. vmafgpu_open() must report this. */
+/* Makes each kernel of a context compute wrong values, one kernel at a time. vmafgpu_open() must report this. */
 static void check_planted(gpu *g, const tested *t) {
     film f = film_make("texture+mix", t->width, t->height, t->depth, 1, 7);
     vmafgpu_feature_config features[8];
@@ -385,7 +386,7 @@ void test_self_test(gpu *g) {
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_planted(g, &cases[i]);
     {
-        /* AUTO falls back to the CPU; with skip_self_test the faulty kernel is not detected */
+        /* with AUTO, the CPU is used; with skip_self_test, the faulty kernel is not detected */
         film f = film_make("texture+mix", 48, 40, 8, 2, 7);
         vmafgpu_config config = gpu_config(g, &f);
         scores expected = cpu_score(&f, &config), got;
@@ -419,8 +420,8 @@ void test_self_test(gpu *g) {
 /* ---- uncertain sums and pixels ---- */
 
 /* Treats all sums as uncertain in the first pass. Sums that are still uncertain after a second pass are recomputed in
- * the order of libvmaf. `left` specifies which sums these are: all, which the test enforces (IN_ORDER), none (DECIDED),
- * or any (ANY). */
+ * the order of libvmaf. `left` specifies which sums are still uncertain then: all of them, which the test enforces
+ * (IN_ORDER), none (DECIDED), or any number (ANY). */
 enum { ANY = -1, DECIDED, IN_ORDER };
 static void check_in_order(gpu *g, int left, const char *what, int width, int height, int depth, const char *feature,
                            const char *options) {
@@ -486,7 +487,7 @@ static void check_rounded_squares(gpu *g) {
     film_free(&f);
 }
 
-/* Tests uncertain pixels of ciede: a few, or more than the list can hold. */
+/* Tests uncertain pixels of ciede: either a few, or more than the list can hold. */
 static void check_colours(gpu *g, int all_over) {
     static const unsigned char colours[][6] = { /* luma of both frames, Cb, Cr */
                                                 { 145, 152, 38, 34, 70, 77 },     { 72, 68, 62, 54, 81, 80 },
@@ -539,7 +540,7 @@ void test_uncertain(gpu *g) {
     check_in_order(g, IN_ORDER, "noise+invert", 97, 64, 10, "float_ssim", "enable_lcs=true");
     check_in_order(g, IN_ORDER, "blocks+stretch", 190, 177, 8, "float_ms_ssim", "enable_lcs=true");
     check_in_order(g, IN_ORDER, "flat+faint", 64, 48, 16, "float_ssim", "scale=2");
-    check_in_order(g, IN_ORDER, "noise+mix", 640, 470, 8, "float_ssim", "scale=1"); /* several strips */
+    check_in_order(g, IN_ORDER, "noise+mix", 640, 470, 8, "float_ssim", "scale=1"); /* the picture has several strips */
     check_in_order(g, DECIDED, "noise+mix", 640, 470, 8, "float_ssim", "enable_lcs=true:scale=1");
     check_in_order(g, ANY, "blocks+stretch", 190, 177, 10, "float_ms_ssim", "enable_lcs=true");
     check_in_order(g, IN_ORDER, "noise+invert", 97, 64, 16, "float_moment", NULL);
@@ -561,7 +562,7 @@ static void put_blob(unsigned char *container, size_t *at, int i, const char *ta
     *at += packed;
 }
 
-/* Writes kernels for the simulated GPU: a text for CUDA, the header of a code object for HIP. If is_good is 0, the
+/* Writes kernels for the simulated GPU: text for CUDA, or the header of a code object for HIP. If is_good is 0, the
  * driver rejects them. Returns their size. */
 static size_t sim_kernels(const gpu *g, int is_good, char *out) {
     static const unsigned char elf[20] = { 0x7f, 'E', 'L', 'F', 2, 1, 1, 64, 3, 0, 0, 0, 0, 0, 0, 0, 3, 0, 224, 0 };
@@ -581,7 +582,7 @@ static size_t sim_kernels(const gpu *g, int is_good, char *out) {
 void test_containers(gpu *g) {
     static const struct {
         const char *name;
-        const char *good, *bad; /* targets, in this order; '*' is the target of the device */
+        const char *good, *bad; /* each lists targets in the order of the container; '*' is the target of the device */
         const char *words;      /* part of the message, or NULL if the device can be used */
     } cases[] = {
         { "target of the device only", "*", "", NULL },
@@ -631,7 +632,7 @@ void test_containers(gpu *g) {
         }
         config.gpu.kernels = container;
         config.gpu.kernels_size = at;
-        /* a container of another version of vmafgpu.h */
+        /* a container for another version of vmafgpu.h */
         container_seal(container, count, VMAFGPU__KERNEL_INTERFACE ^ 1);
         CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_ERROR_BACKEND);
         CHECK_HAS(vmafgpu_last_error(v), "config.gpu.kernels: belongs to another version of vmafgpu.h");

@@ -1,4 +1,4 @@
-/* Tests config.live: scores without the delay of motion, and pushes that never wait, on one GPU and on several. */
+/* Tests config.live: scores without the delay of motion, and pushes that never wait, on one GPU and on several GPUs. */
 #include "gpu.h"
 
 enum { LIVE_FRAMES = 12 };
@@ -29,7 +29,7 @@ static void check_live(gpu *g, const char *kinds, int batch, int queue, const in
             if (drops_pairs)
                 break;
         }
-        if (drops_pairs && i % 5 == 4) /* waits, so that some pairs are accepted */
+        if (drops_pairs && i % 5 == 4) /* waits so that some pairs are accepted */
             CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
         if (result == VMAFGPU_OK)
             order[pushed++] = i;
@@ -39,7 +39,7 @@ static void check_live(gpu *g, const char *kinds, int batch, int queue, const in
     }
     if (g->is_simulated && batch * queue * (count ? count : 1) <= 3) /* a real GPU may accept all pairs at once */
         CHECK(refusals > 0);
-    /* expected: the scores of a clip of the accepted pairs */
+    /* `expected` contains the scores of a clip that consists of the accepted pairs */
     accepted.clip.frames = pushed;
     accepted.luma = (unsigned char *)malloc(2 * (size_t)LIVE_FRAMES * f.plane_bytes);
     test_need(accepted.luma != NULL, "out of memory");
@@ -112,7 +112,7 @@ static void check_no_wait(gpu *g, int batch, const int *devices, int count) {
         while (i % 4 == 3 && vmafgpu_next_score(context, &score) == VMAFGPU_OK)
             CHECK_INT(score.result, VMAFGPU_OK);
         CHECK_INT(g->sim.calls(wait_functions[0]) + g->sim.calls(wait_functions[1]), before);
-        if (count && i % 2) /* submits the incomplete batch of the next GPU first */
+        if (count && i % 2) /* first submits the incomplete batch of the next GPU */
             CHECK_INT(vmafgpu_score_pair(context, &reference, &distorted, NULL, &score), VMAFGPU_OK);
     }
     CHECK(accepted > 2 && accepted < 3 * LIVE_FRAMES);
@@ -121,7 +121,7 @@ static void check_no_wait(gpu *g, int batch, const int *devices, int count) {
     film_free(&f);
 }
 
-/* If the GPU is lost, the CPU continues with the same scores. */
+/* Checks that, if the GPU is lost, the CPU takes over and the scores stay the same. */
 static void check_lost(gpu *g) {
     film f = small_film(DEFAULT, 64, 48, 8, LIVE_FRAMES, 6);
     vmafgpu_config config = gpu_config(g, &f);

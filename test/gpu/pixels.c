@@ -26,7 +26,7 @@ typedef struct pixel_picture {
 
 static const int pixel_bytes[] = { 0, 4, 4, 3, 4, 8, 1 };
 
-/* Pixels in planes are stored in the order B, R, G. */
+/* Planes of RGB pixels are stored in the order B, R, G. */
 static const int plane_places[] = { 1, 2, 0 };
 
 static int plane_count(vmafgpu_pixels pixels) {
@@ -191,7 +191,7 @@ static void check_pixels(gpu *g, const pixel_case *c, int which) {
         return;
     psnr.name = "psnr";
     config.features = &psnr;
-    config.feature_count = which % 4 != 3; /* otherwise luma only */
+    config.feature_count = which % 4 != 3; /* without psnr, only luma is used */
     config.gpu.frame_memory = strspn(c->kinds, "sa") == strlen(c->kinds)    ? VMAFGPU_MEMORY_SURFACE
                               : strspn(c->kinds, "dsa") == strlen(c->kinds) ? VMAFGPU_MEMORY_DEVICE
                               : strchr(c->kinds, 'h')                       ? VMAFGPU_MEMORY_HOST
@@ -255,7 +255,7 @@ static void check_pixels_refused(gpu *g) {
         CHECK_INT(vmafgpu_push(context, &p.frame, &frame), VMAFGPU_ERROR_ARGUMENT);
         CHECK_HAS(vmafgpu_last_error(context), "distorted is a surface, which cannot hold RGB8_PLANAR");
         if (!g->is_hip &&
-            g->is_simulated) { /* an array without CUDA_ARRAY3D_SURFACE_LDST, which the real driver accepts */
+            g->is_simulated) { /* creates an array without CUDA_ARRAY3D_SURFACE_LDST, which the real driver accepts */
             const array_shape shape = { 64, 32, 0, BYTES, 4, 0 };
             void *array = NULL;
             test_need(g->array_create(&array, &shape) == 0, "cannot create an array");
@@ -283,7 +283,7 @@ static void check_pixels_refused(gpu *g) {
     pixel_picture_free(g, &p);
 }
 
-/* The self-test detects kernels that compute wrong values. */
+/* Checks that the self-test detects kernels that compute wrong values. */
 static void check_pixels_self_test(gpu *g) {
     const pixel_case c = { { VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGBA8 },
                            "d",
@@ -404,10 +404,10 @@ static void check_planes(gpu *g, const plane_case *c) {
     config.gpu.batch = 2;
     features[0].name = "psnr";
     features[1].name = "float_motion";
-    features[1].options = "motion_add_uv=true"; /* uses chroma of preceding references */
+    features[1].options = "motion_add_uv=true"; /* uses the chroma of preceding references */
     config.features = features;
     config.feature_count = c->bad ? 1 : 2;
-    config.features_only = c->bad == 1; /* without VIF, which also checks for illegal samples */
+    config.features_only = c->bad == 1; /* leaves out VIF, which also checks for illegal samples */
     plain = on_cpu(&config);
     for (int i = 0; i < PICTURES; i++)
         pictures[i] = plane_picture_make(g, &config, c, i);
@@ -440,7 +440,7 @@ static void check_planes(gpu *g, const plane_case *c) {
                       VMAFGPU_OK)) {
             check_row(a.values, b.values, vmafgpu_column_count(cpu));
         }
-        /* a batch that is discarded by a reset, and one in flight when the context is closed */
+        /* leaves one batch to be discarded by a reset, and one in flight when the context is closed */
         for (int i = 0; i < 2; i++) {
             CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
             CHECK_INT(vmafgpu_push(context, &pictures[0].frame, &pictures[1].frame), VMAFGPU_OK);
@@ -487,7 +487,7 @@ static void check_planes_refused(gpu *g) {
     plane_picture_free(g, &p);
 }
 
-/* If the GPU fails, the CPU scores frames in host memory, and frames in surfaces have no score. */
+/* Checks that, if the GPU fails, the CPU scores frames in host memory, and frames in surfaces get no score. */
 static void check_pixels_failure(gpu *g, char kind) {
     const char kinds[] = { kind, 0 };
     const pixel_case c = { { VMAFGPU_PIXELS_RGBA8, VMAFGPU_PIXELS_RGB10A2 },
@@ -532,7 +532,7 @@ static void check_pixels_failure(gpu *g, char kind) {
         pixel_picture_free(g, &pictures[i]);
 }
 
-/* The context copies the base of edits, so the frames may be overwritten before edits are committed. */
+/* Checks that the context copies the base of edits, so that the frames can be overwritten before a commit. */
 static void check_pixels_base(gpu *g, vmafgpu_pixels pixels, char kind) {
     const char kinds[] = { kind, 0 };
     const pixel_case c = {

@@ -52,7 +52,7 @@ static film standalone_film(const standalone_case *m) {
     return film_make_colour(m->what, m->width, m->height, m->depth, m->chroma, m->frames, 11);
 }
 
-/* Compares the scores of a clip, and then of single pairs, with those of the CPU. */
+/* Compares the scores of a clip, and then of single pairs, with those from the CPU. */
 static void check_standalone(gpu *g, const standalone_case *m) {
     film f = standalone_film(m);
     char text[640];
@@ -213,7 +213,8 @@ void test_standalone_on_cpu(gpu *g) {
 
 /* ---- lost GPUs ---- */
 
-/* The CPU continues with the library's copies of the planes, whose layout may differ from that of the frames. */
+/* After the GPU is lost, the CPU continues with the library's copies of the planes, whose layout may differ from the
+ * layout of the frames. */
 void test_standalone_lost(gpu *g) {
     /* clang-format off */
     static const standalone_case cases[] = {
@@ -263,8 +264,8 @@ void test_standalone_lost(gpu *g) {
 
 /* ---- features that need preceding distorted frames or chroma ---- */
 
-/* Checks that an illegal sample makes the pairs `first` to `last`, which depend on it, fail. If is_seed, the sample is
- * in a frame passed to vmafgpu_push_preceding(). */
+/* Checks that an illegal sample causes the pairs that depend on it, `first` to `last`, to fail. If is_seed, the sample
+ * is in a frame passed to vmafgpu_push_preceding(). */
 static void check_illegal(gpu *g, const char *feature, int side, int plane, int is_seed, int first, int last) {
     enum { FRAMES = 6, BAD = 2 };
     const standalone_case m = { "texture+mix", 160, 160, 10, 420, FRAMES, { "d", 0, 0, 0, 0, 0 }, 2, 0, feature };
@@ -300,7 +301,7 @@ static void check_illegal(gpu *g, const char *feature, int side, int plane, int 
     film_free(&f);
 }
 
-/* Overwrites frames as soon as they are reusable; in some cases the GPU is lost. */
+/* Overwrites frames as soon as they are reusable. In some cases, also simulates losing the GPU. */
 void test_temporal(gpu *g) {
     static const char *const kinds[] = { "d", "p", "dp", "h" };
     enum { FRAMES = 7 };

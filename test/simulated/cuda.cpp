@@ -179,7 +179,7 @@ static int get_attribute(const Call &call, int *value, int attribute, int device
         { 16, p[SIMULATED_MULTIPROCESSORS] },
         { 31, 1 }, { 39, 2048 }, { 40, 2 }, { 41, 1 },                         /* ..., threads, ... */
         { 75, p[SIMULATED_CAPABILITY] / 10 }, { 76, p[SIMULATED_CAPABILITY] % 10 },
-        { 81, p[SIMULATED_SHARED_MEMORY] + vendor.shared_reserved }, { 82, 65536 },   /* per multiprocessor */
+        { 81, p[SIMULATED_SHARED_MEMORY] + vendor.shared_reserved }, { 82, 65536 },   /* values per multiprocessor */
         { 87, p[SIMULATED_DOUBLE_RATIO] }, { 97, p[SIMULATED_SHARED_MEMORY] }, { 106, 16 },
     };
     /* clang-format on */
@@ -207,8 +207,8 @@ ENTRY(cuDeviceGetAttribute, (int *value, int attribute, int device), NEEDS_INIT,
  * >>modules and functions
  * ================================================================================================ */
 
-/* An image is a text with a version, a target, and the last line that kernel files have. If the text lists entry
- * points, the module contains only these kernels. */
+/* An image is text with a version, a target, and the final line that all kernel files have. If it lists entry points,
+ * the module contains only these kernels. */
 static int load_module(const Call &call, const void **handle, const char *text) {
     const char *const last_line = "// end of vmafgpu kernels";
     const char *const version = strstr(text, ".version "), *const target = strstr(text, ".target sm_");
@@ -355,8 +355,8 @@ static int create_surface(const Call &call, uint64_t *surface, const Resource &r
     return SUCCESS;
 }
 
-/* A lost device runs no kernels. In the simulation, however, pending work still runs and needs its surfaces, so it runs
- * before the surface is destroyed. */
+/* A real device that is lost runs no kernels. In the simulation, pending work still runs and needs its surfaces, so
+ * that work runs before the surface is destroyed. */
 static int destroy_surface(const Call &call, uint64_t surface) {
     if (call.error && call.context)
         finish(call.context);
@@ -385,7 +385,7 @@ static int get_pointer_attribute(const Call &call, void *value, int attribute, u
     const auto &blocks = is_on_device ? driver.memory : driver.pinned;
     auto it = blocks.upper_bound(address);
     if (it == blocks.begin() || address - std::prev(it)->first >= std::prev(it)->second.bytes)
-        return INVALID_VALUE; /* not a mistake: the driver does not know pageable memory */
+        return INVALID_VALUE; /* not a mistake: the real driver does not know pageable memory either */
     const Context *const context = std::prev(it)->second.context;
     switch (attribute) {
     case OF_CONTEXT:

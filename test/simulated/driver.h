@@ -26,7 +26,7 @@
 #include "executor.h"
 #include "simulated.h"
 
-/* hidden, so that several of these libraries can be loaded in one process and share nothing */
+/* symbols are hidden so that several of these libraries can be loaded in one process and share nothing */
 #pragma GCC visibility push(hidden)
 
 namespace simulated {
@@ -71,7 +71,7 @@ struct Vendor {
 extern const Vendor vendor;
 
 Context *current_context(); /* returns the current context of the calling thread, or NULL */
-int returned(int error);    /* called with the result of every entry point; returns it */
+int returned(int error);    /* called with the result of every entry point; returns that result */
 void reset_threads();       /* resets the state of all threads */
 
 /* ================================================================================================
@@ -89,8 +89,8 @@ struct Record {
 
 struct Work {
     uint64_t sequence = 0;
-    std::function<int()> run;       /* the work; if empty, `record` is recorded or waited for */
-    std::shared_ptr<Record> record; /* the event to record or, if is_wait, the event to wait for */
+    std::function<int()> run;       /* the work; if it is empty, `record` is recorded or waited for */
+    std::shared_ptr<Record> record; /* the event to record or, if is_wait is set, the event to wait for */
     bool is_wait = false;
 };
 
@@ -111,7 +111,7 @@ struct Context {
 struct Module {
     Context *context;
     int image;    /* index of the image in the library */
-    bool has_all; /* whether it contains all kernels of the image; if not, it contains these: */
+    bool has_all; /* whether the module contains all kernels of the image; if not, `kernels` lists its kernels */
     std::set<std::string> kernels;
 };
 struct Function {
@@ -140,7 +140,7 @@ struct Block { /* an allocation of device or pinned memory */
 };
 
 struct Fault {
-    std::string entry;  /* the entry point that fails; "": any */
+    std::string entry;  /* the entry point that fails; "": any entry point */
     long countdown = 0; /* calls until the fault; 0: no fault */
     int error = 0;
     int device = -1; /* the fault applies if this device is current; -1: any */
@@ -293,7 +293,7 @@ template <class T, class Value> int answer(T *out, Value value) {
  * >>streams                                      the order of work
  * ================================================================================================ */
 
-/* Returns the stream whose work must run before the next work item of `stream`, or NULL if that item can run now. */
+/* Returns the stream whose work must run before the next item of `stream`, or NULL if that item can run now. */
 inline Stream *blocker(const Stream &stream) {
     const Work &work = stream.queue.front();
     if (work.is_wait && !work.record->is_done)
@@ -532,7 +532,7 @@ inline void erase_memory_of(std::map<uint64_t, Block> &blocks, const Context *co
             machine.memory.remove(it.first);
 }
 
-/* Ends a context and frees all its objects. Counts the objects that had not been released. */
+/* Ends a context and frees all its objects. Counts the objects that were not released before. */
 inline void end_context(const void *handle) {
     Context *const context = driver.find_context(handle);
     finish(context);
@@ -753,7 +753,7 @@ inline int wait_for_stream(const Call &call, const void *handle) {
     return call.context->error;
 }
 
-/* Runs one queued work item per query, so that polling ends. */
+/* Runs one queued work item per query, so that a program that polls the stream eventually succeeds. */
 inline int query_stream(const Call &call, const void *handle) {
     const auto stream = find_stream(call, handle);
     if (!stream)

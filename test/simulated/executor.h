@@ -67,7 +67,7 @@ enum { LANES = simulated::WARP }; /* an enumerator instead of a macro, as in the
 #endif
 #endif
 
-/* hidden, so that libraries with 32 and with 64 lanes can be loaded in one process and share nothing */
+/* symbols are hidden so that libraries with 32 and with 64 lanes can be loaded in one process and share nothing */
 #pragma GCC visibility push(hidden)
 
 /* ================================================================================================
@@ -123,7 +123,7 @@ struct Registers {
 #else
         p -= 20;
         memset(p, 0, 20 * sizeof *p);
-        p[11] = reinterpret_cast<void *>(entry); /* x30 */
+        p[11] = reinterpret_cast<void *>(entry); /* x30, the return address */
 #endif
         stack = p;
     }
@@ -186,8 +186,8 @@ struct Fiber {
  * >>memory                                       checked memory of kernels
  * ================================================================================================ */
 
-/* A device address is a host address with one additional bit set, which is 0 in all host addresses. Accesses without
- * load() or store(), in a kernel or on the host, crash. Pinned host memory keeps its address. */
+/* A device address is a host address with one additional bit set, which is 0 in all host addresses. An access that does
+ * not use load() or store() crashes, both in a kernel and on the host. Pinned host memory keeps its address. */
 const uintptr_t DEVICE_BIT = static_cast<uintptr_t>(1) << 55;
 enum { STAMP_BYTES = 64, POISON_DEVICE = 0xa7, POISON_SHARED = 0xb9, POISON_COPY = 0x9d };
 
@@ -295,8 +295,8 @@ inline std::map<uint64_t, Surface> surfaces;
 
 struct Kernel {
     const char *name;
-    int matrix;               /* whether it belongs to the image with matrix products */
-    uint32_t threads, fewest; /* maximum threads per block, and minimum (AMD) */
+    int matrix;               /* whether the kernel belongs to the image with matrix products */
+    uint32_t threads, fewest; /* maximum and (AMD only) minimum number of threads per block */
     uint32_t blocks;          /* minimum blocks per multiprocessor, from the launch bounds */
     size_t launch_size;
     void (*run)(const void *launch);
@@ -357,10 +357,10 @@ struct Warp {
     Warp *next;   /* next warp in the ring of the block */
     Lane *resume; /* the lane that continues when this warp runs again */
     uint32_t index;
-    uint32_t arrived;    /* lanes that have reached the current operation */
+    uint32_t arrived;    /* number of lanes that have reached the current operation */
     Operation operation; /* the current operation */
-    /* Operands of the lanes. Two sets are used in turn, because some lanes still read one set while others already fill
-     * the next. */
+    /* Operands of the lanes. Two sets are used alternately, because some lanes may still read one set while others
+     * already fill the next. */
     uint32_t turn;
     struct Exchange {
         uint32_t word[WARP];
@@ -544,7 +544,7 @@ struct Machine {
     std::vector<uint32_t> block_order, warp_order, lane_order;
     std::vector<std::max_align_t> launch_copy;
     Random random = {};
-    uint32_t arrived = 0; /* warps that have reached the current operation */
+    uint32_t arrived = 0; /* number of warps that have reached the current operation */
     Operation operation = END;
     uint32_t *found = nullptr; /* stamp of the last address that global() has checked */
     Range *found_in = nullptr; /* range of that address */
@@ -704,7 +704,7 @@ struct Machine {
 #endif
     }
     /* Clears the marks of the address sanitizer on an abandoned stack. If the fiber has ended, the marks are near the
-     * top; after a failure, they can be anywhere. */
+     * top of the stack; after a failure, they can be anywhere on it. */
     static void clean_stack(Lane &lane, size_t bytes) {
         (void)lane, (void)bytes;
 #ifdef SIMULATED_ASAN

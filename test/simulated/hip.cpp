@@ -96,7 +96,7 @@ SIMULATED_EXPORT const char *hipGetErrorName(int error) {
  * >>devices
  * ================================================================================================ */
 
-/* Targets, by the low byte of e_flags of a code object. */
+/* Targets, identified by the low byte of e_flags in a code object. */
 /* clang-format off */
 static const struct {
     int machine;
@@ -251,8 +251,8 @@ ENTRY(hipModuleLaunchKernel,
  * >>memory
  * ================================================================================================ */
 
-/* Copies rows. kind 1: host to device; 2: device to host; 3: device to device; 4: depends on the addresses, and is
- * supported here only between devices. */
+/* Copies rows. kind 1: host to device; 2: device to host; 3: device to device; 4: the addresses determine the
+ * direction; here this is supported only between devices. */
 static int copy_rows(const Call &call, void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
                      size_t height, int kind, const void *stream) {
     const auto side = [](int where, const void *pointer, size_t pitch) {
@@ -273,7 +273,7 @@ static int copy_rows(const Call &call, void *to, size_t to_pitch, const void *fr
                 side(from_host ? HOST : DEVICE, from, from_pitch), width, height);
 }
 
-/* Sets only the first fields of the attributes. */
+/* Sets only the first fields of the struct of attributes. */
 static int get_pointer_attributes(const Call &call, int *attributes, uint64_t address) {
     const auto it = driver.memory.upper_bound(address);
     if (it == driver.memory.begin() || address - std::prev(it)->first >= std::prev(it)->second.bytes)

@@ -166,7 +166,7 @@ template <class T> static inline T simulated_wrong(T v) {
     if (simulated::machine.is_planted && ++simulated::machine.planted_writes % 3 == 0) {
         const size_t byte = std::is_floating_point<T>::value || sizeof v == 8 ? sizeof v / 2 : 0;
         reinterpret_cast<unsigned char *>(&v)[byte] ^= byte ? 16 : 1;
-        if (sizeof v == 16) /* may contain floats */
+        if (sizeof v == 16) /* the value may contain floats */
             reinterpret_cast<unsigned char *>(&v)[2] ^= 16;
     }
     return v;
@@ -263,7 +263,8 @@ GPU_FN int32_t dot_low(int32_t a, uint32_t b, int32_t c) {
 GPU_FN int32_t dot_high(int32_t a, uint32_t b, int32_t c) {
     return simulated_dot(a, b >> 16 & 255, b >> 24, c);
 }
-/* Keeps 24 bits, as on AMD GPUs, so that larger values lead to wrong results. Only illegal samples may be larger. */
+/* Keeps only the low 24 bits, as AMD GPUs do, so that larger values lead to wrong results. Only illegal samples may
+ * need more bits. */
 GPU_FN int32_t small(int32_t v) {
     return (int32_t)((uint32_t)v << 8) >> 8;
 }
@@ -286,7 +287,8 @@ GPU_FN float fused(float a, float b, float c) {
 GPU_FN double fused(double a, double b, double c) {
     return fma(a, b, c);
 }
-/* Approximate, as on a device: off by -1, 0 or 1 units in the last place, depending on the bits of the argument. */
+/* Returns an approximation, as on a device: it is off by -1, 0 or 1 units in the last place, depending on the bits of
+ * the argument. */
 GPU_FN float reciprocal(float v) {
     const uint32_t r = bits_of(1.0f / v);
     const uint32_t exponent = r >> 23 & 255;
@@ -326,7 +328,7 @@ GPU_FN float square_root(float v) {
 GPU_FN double square_root(double v) {
     return sqrt(v);
 }
-/* Approximate: wrong by up to four units in the last place, depending on the bits of the argument. */
+/* Returns an approximation that is off by up to four units in the last place, depending on the bits of the argument. */
 GPU_FN float reciprocal_root(float v) {
     return float_bits(bits_of(1.0f / sqrtf(v)) + (bits_of(v) * 2654435769u >> 16) % 9 - 4);
 }

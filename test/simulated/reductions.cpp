@@ -128,8 +128,8 @@ uint64_t alternate(uint32_t i, int64_t even, int64_t odd) {
     return static_cast<uint64_t>(i % 2 ? odd : even);
 }
 
-/* Patterns of values, by lane, counted over all warps. In each pattern, sums of the low halves carry, or a lane that is
- * added twice or not at all changes the sum. */
+/* Patterns of values. The lane index is counted over all warps. In each pattern, sums of the low halves carry, or a
+ * lane that is added twice or not at all changes the sum. */
 const struct Pattern {
     const char *name;
     uint64_t (*value)(uint32_t i);
@@ -195,7 +195,7 @@ void test_warps_all() {
 
 /* ---- sums over blocks ---- */
 
-/* Values are up to the documented maximum per thread. The sum over the blocks exceeds 2^32. */
+/* Values range up to the documented maximum per thread. The sum over the blocks exceeds 2^32. */
 void test_motion_blocks() {
     enum { GRID = 20, THREADS = VMAFGPU__MOTION_THREADS, COUNT = GRID * THREADS };
     static const uint32_t most = 28 * 65535;
@@ -223,7 +223,7 @@ void test_motion_blocks() {
     }
 }
 
-/* Values are up to the maximum that a thread can reach. A thread has eight samples. For each sample, the logarithm is
+/* Values range up to the maximum that a thread can reach. A thread has eight samples. For each sample, the logarithm is
  * below 2^19, the term of the numerator is below 2^15 in magnitude, and the noise is below 2^31. */
 void test_vif_blocks() {
     enum { GRID = 5, THREADS = VMAFGPU__VIF_PLAIN_THREADS, COUNT = GRID * THREADS };
@@ -358,7 +358,7 @@ const struct Content {
     { "falling", [](uint32_t i, double) { return (100000 - i) * 3.5; } },
 };
 
-/* Moves the `top` largest values to the front and returns their sum, as in libvmaf. */
+/* Moves the `top` largest values to the front and returns their sum, as libvmaf does. */
 double select_and_add(float *values, int64_t n, int64_t top) {
     double sum = 0;
     int64_t left = 0, right = n - 1;
@@ -465,7 +465,7 @@ int main() {
     test_whole_waves();
     for (const simulated::Order order : { simulated::FORWARD, simulated::REVERSED, simulated::SHUFFLED }) {
         simulated_order(order, 7);
-        if (test_failed == 0) /* with wrong sums, the kernel might not end */
+        if (test_failed == 0) /* if sums are wrong, the kernel might not end */
             test_order();
     }
     return test_end();

@@ -33,7 +33,7 @@ enum {
 /* The order in which blocks, warps and lanes run. A missing barrier leads to wrong results in at least one order. */
 enum { SIMULATED_FORWARD, SIMULATED_REVERSED, SIMULATED_SHUFFLED };
 
-/* When work in streams runs. The order is always legal. */
+/* When work in streams runs. The order is always one that a real device could choose. */
 enum {
     SIMULATED_LAZY,   /* when a call waits for it, together with the work that it depends on */
     SIMULATED_EAGER,  /* when it is submitted, after the work that it depends on */
@@ -42,54 +42,54 @@ enum {
     SIMULATED_MIXED   /* like OLDEST, but from random streams */
 };
 
-/* Properties for simulated_set(), and their defaults. */
+/* Properties for simulated_set(). Each comment includes the default value. */
 enum {
-    SIMULATED_DEVICES,         /* 2 */
-    SIMULATED_CAPABILITY,      /* CUDA: 80 (64 lanes: 75); HIP: EF_AMDGPU_MACH of a target, 0x41 (64 lanes: 0x4c) */
-    SIMULATED_MULTIPROCESSORS, /* 4 */
-    SIMULATED_DEVICE_MEMORY,   /* bytes per device, 1 GiB */
-    SIMULATED_DOUBLE_RATIO,    /* ratio of single to double precision throughput, 2; CUDA only */
-    SIMULATED_SHARED_MEMORY,   /* maximum bytes per block, 101376; HIP: 65536 */
+    SIMULATED_DEVICES,         /* number of devices (default 2) */
+    SIMULATED_CAPABILITY,      /* CUDA: default 80 (64 lanes: 75); HIP: EF_AMDGPU_MACH, default 0x41 (64 lanes: 0x4c) */
+    SIMULATED_MULTIPROCESSORS, /* multiprocessors per device (default 4) */
+    SIMULATED_DEVICE_MEMORY,   /* bytes per device (default 1 GiB) */
+    SIMULATED_DOUBLE_RATIO,    /* ratio of single- to double-precision throughput (default 2); CUDA only */
+    SIMULATED_SHARED_MEMORY,   /* maximum bytes per block (default 101376; HIP: 65536) */
     SIMULATED_PROPERTIES
 };
 
 /* name, result, arguments */
 #define SIMULATED_FUNCTIONS(X) \
-    /* Resets everything to the state after loading: objects, counts, orders, faults, properties. */ \
+    /* Resets everything (objects, counts, orders, faults, properties) to the state after loading. */ \
     X(reset, void, (void)) \
     X(set, void, (int property, long long value)) \
     X(set_order, void, (int blocks, int streams, uint64_t seed)) \
-    /* Makes the n-th call to this entry point (NULL: to any), counted from now, return `error`, once. n = 0 cancels \
-     * this. Entry points that release objects release them anyway. */ \
+    /* Makes the n-th call from now to this entry point (NULL: to any entry point) return `error`, once. n = 0 cancels \
+     * this. Entry points that release objects release them even then. */ \
     X(fail, void, (const char *entry, long n, int error)) \
-    /* Loses the device: starting with the n-th call from now, every call returns `error`. n = 0 ends this. */ \
+    /* Simulates losing the device: from the n-th call on, every call returns `error`. n = 0 turns this off. */ \
     X(lose, void, (long n, int error)) \
     /* Like lose(), for one device: only calls made while this device is current are counted and fail. */ \
     X(lose_device, void, (int device, long n, int error)) \
     /* Blocks calls of this entry point until simulated_hold(NULL). */ \
     X(hold, void, (const char *entry)) \
-    /* Returns the number of calls that are blocked. */ \
+    /* Returns the number of calls that are currently blocked. */ \
     X(held, long, (void)) \
     /* Returns the first entry point that has failed because of fail() or lose(), or "". */ \
     X(hit, const char *, (void)) \
-    /* Returns the number of calls of an entry point (NULL: of all) since reset(). */ \
+    /* Returns the number of calls to an entry point (NULL: to all entry points) since reset(). */ \
     X(calls, long, (const char *entry)) \
-    /* Returns the number of objects that were not released, including those in contexts that have ended. For \
-     * contexts (CUDA only): the number of retains and creations that were not undone. */ \
+    /* Returns the number of objects that have not been released, including those in contexts that have ended. For \
+     * contexts (CUDA only), returns the number of retains and creations that have not been undone. */ \
     X(live, long, (int kind)) \
     /* Returns the number of allocated bytes of device memory, on all devices. */ \
     X(live_bytes, long long, (void)) \
-    /* Returns a message about the first mistake since reset(), or "". Mistakes are errors of kernels and misuse of \
-     * the API, but not failures that the test requested, and not lack of memory. */ \
+    /* Returns a message about the first mistake since reset(), or "". Mistakes are kernel errors and misuse of the \
+     * API. Failures that the test requested and lack of memory are not mistakes. */ \
     X(report, const char *, (void)) \
     X(mistakes, long, (void)) \
     /* Returns the number of launches that have run. */ \
     X(launches, long, (void)) \
     /* Returns the number of submitted work items that have not run. */ \
     X(pending, long, (void)) \
-    /* Makes reads of these bytes of device or pinned memory a mistake, or allows them again. */ \
+    /* Makes it a mistake to read these bytes of device or pinned memory, or allows such reads again. */ \
     X(forbid, void, (uint64_t address, size_t bytes, int is_forbidden)) \
-    /* Makes a kernel store or add wrong values. NULL ends this. */ \
+    /* Causes `kernel` to store or add wrong values. NULL turns this off. */ \
     X(plant, void, (const char *kernel)) \
     X(lanes, int, (void))
 

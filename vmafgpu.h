@@ -1860,7 +1860,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #define VMAFGPU__AVX2    1
 #define VMAFGPU__AVX512  2
 #define VMAFGPU__NEON    3
-#define VMAFGPU__SCALAR  4 /* runs on any processor; compiles VMAFGPU__PASS_LANES only */
+#define VMAFGPU__SCALAR  4 /* runs on any processor; only VMAFGPU__PASS_LANES is compiled for it */
 #define VMAFGPU__SIMD128 5 /* WebAssembly */
 #if (defined(__GNUC__) || defined(__clang__)) && !defined(VMAFGPU_NO_SIMD) && !defined(__CUDACC__)
 #if defined(__x86_64__)
@@ -1927,7 +1927,7 @@ __declspec(dllimport) int __stdcall SwitchToThread(void);
 #endif
 
 /* The code uses C casts, some of which are redundant in C++. It also converts float to double implicitly, and clang
- * finds loops that are already unrolled. The warnings about all of these are disabled. */
+ * complains about loops that it cannot unroll because they already are. All these warnings are disabled. */
 #if defined(__GNUC__) || defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdouble-promotion"
@@ -3777,8 +3777,8 @@ typedef struct vmafgpu__description {
 typedef struct vmafgpu__backend_table {
     const char *name;
     vmafgpu_result (*open)(vmafgpu *v);
-    /* Returns a position. All pairs before it must be collected before `position` can be submitted (or lent, if
-     * is_lent is set). */
+    /* Returns the position up to which (exclusive) all pairs must have been collected before the pair at `position` can
+     * be submitted (or lent, if is_lent is set). */
     int64_t (*needs)(vmafgpu *v, int64_t position, int is_lent);
     /* Returns the lent buffers for a position. The first call sets v->lending. */
     vmafgpu_result (*lend)(vmafgpu *v, int64_t position, vmafgpu_frame *pair);
@@ -3794,7 +3794,7 @@ typedef struct vmafgpu__backend_table {
     vmafgpu_result (*single)(vmafgpu *v, const vmafgpu__job *job, vmafgpu__sums *sums);
     void (*reset)(vmafgpu *v);
     void (*close)(vmafgpu *v);
-    /* The last kind of memory, in the order of vmafgpu_memory, that maps may use. All earlier kinds are allowed too. */
+    /* The highest value of vmafgpu_memory that is allowed for maps; all lower values are allowed too. */
     vmafgpu_memory map_memory;
     /* Returns the number of positions whose frames are no longer used. If NULL, the frames of all submitted positions
      * are no longer used. */
@@ -4475,7 +4475,7 @@ static uint32_t vmafgpu__or_words_scalar(const uint8_t *words, int w) {
     return all;
 }
 
-/* Returns the position of the lowest bit of a sample in words of the caller. */
+/* Returns the position of a sample's lowest bit within the words that the caller passes. */
 static int vmafgpu__sample_shift(const vmafgpu_config *c) {
     return c->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH ? 16 - c->bit_depth : 0;
 }
@@ -6661,8 +6661,8 @@ typedef struct vmafgpu__gpu_feature {
     const char *(*kernel)(const vmafgpu__launch_context *context, int function); /* returns the name of a kernel;
                                                                                     NULL if the kernel is not used */
     /* Returns the block size of a kernel that is launched with as many blocks as the device runs at once, or that needs
-     * more shared memory than usual. For any other kernel, returns a block with 0 threads. NULL if the feature has no
-     * kernels of these two kinds. */
+     * more shared memory than usual. For any other kernel, returns a block with 0 threads. The pointer itself is NULL
+     * if the feature has no kernels of either kind. */
     vmafgpu__block (*block)(const vmafgpu__launch_context *context, int function);
     uint64_t (*scratch)(const vmafgpu__launch_context *context);                  /* returns the number of bytes per
                                                                                      pair; may be NULL */
@@ -8426,7 +8426,8 @@ VMAFGPU__FN int vmafgpu__vif_reach(int scale) {
     return 8 >> scale;
 }
 
-/* Return the right shifts of the vertical pass, which round: the first for means, the second for squares. */
+/* Return by how many bits the vertical pass shifts its sums right, with rounding: the first function for means, the
+ * second for squares. */
 VMAFGPU__FN int vmafgpu__vif_mean_shift(int scale, int bit_depth) {
     return scale ? 16 : bit_depth;
 }
@@ -9170,8 +9171,8 @@ VMAFGPU__INLINE vmafgpu__vif_four vmafgpu__vif_four_of(vmafgpu__v start) {
     return sum;
 }
 
-/* The place of a pair in the window of four rows or columns. Only the first two rows or columns need the first pair,
- * and only the last two need the last pair. */
+/* The position of an input pair in the window from which four output rows or columns are computed. Only the first two
+ * outputs use the first pair, and only the last two use the last pair. */
 enum { VMAFGPU__VIF_FIRST, VMAFGPU__VIF_MIDDLE, VMAFGPU__VIF_LAST };
 
 /* Adds a pair to the sums of the four rows or columns. taps[0] applies to the first two, taps[-1] to the last two.
@@ -9431,8 +9432,8 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_products(const vmafgpu__vif_strip *s,
 
 /* Mirrors lines at those borders of the image that the strip touches. Always writes eight columns, whatever the reach.
  * A pair beyond a border consists of the first column of one inner pair and the second column of the pair before it.
- * Mirroring also reverses the order: two pairs that are adjacent in memory, and so four columns apart in the image, are
- * swapped. */
+ * Mirroring also reverses the order. Two pairs that are adjacent in memory are four columns apart in the image, so they
+ * must be swapped. */
 static void vmafgpu__vif_reflect_lines(const vmafgpu__vif_strip *s, uint16_t *const *lines, int count) {
     const uint64_t firsts = 0x0000ffff0000ffff;
     const int right = s->job->w - s->left, last = (right - 1) / 2, odd = right & 1;
@@ -9512,8 +9513,8 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_shrink_along(const vmafgpu__vif_strip
 
 /* ---- horizontal pass and statistics ---- */
 
-/* Weighted sums of up to five lines at a time, or of fewer lines if there are few registers. Many independent sums hide
- * the latency of multiplications. */
+/* Weighted sums of five lines at a time, or fewer where registers are scarce. Many independent sums hide the latency of
+ * multiplications. */
 typedef struct vmafgpu__vif_lines_of {
     vmafgpu__vif_four a, b, c, d, e;
 } vmafgpu__vif_lines_of;
@@ -10158,8 +10159,9 @@ static void vmafgpu__vif_matrices(uint32_t *out) {
 /* ---- matrices of the 16 x 16 matrix form ----
  *
  * Lane 16 * g + i contains row i. With RESULTS = 256 / lanes, the words of this lane hold the elements for RESULTS
- * successive values of k, from RESULTS * g on, and then for RESULTS values from 16 + RESULTS * g on. With 64 lanes, the
- * digits of taps are signed. If a tap does not fit in two digits, the excess is in the rest matrix. */
+ * successive values of k, starting at RESULTS * g, followed by those for RESULTS values starting at 16 + RESULTS * g.
+ * With 64 lanes, the digits of taps are signed. If a tap does not fit in two digits, the excess goes into the remainder
+ * matrix (REST). */
 static uint32_t vmafgpu__vif_16_byte(int scale, int which, int lanes, int row, int k) {
     enum { LOW = 0, HIGH, REST };
     const int results = 256 / lanes, is_signed = lanes == 64, is_low = row % results >= results / 2;
@@ -10925,8 +10927,8 @@ static int vmafgpu__motion_tap_or_0(int i) {
 }
 
 /* Return elements of the matrices for vmafgpu__put_matrix(). Motion has one scale only. The vertical matrix computes 8
- * outputs from the differences between 12 rows of the earlier frame (k < 16) and the same rows of the current frame.
- * The digits of this matrix are signed. */
+ * outputs from the differences between 12 rows of the earlier frame (k = 0..11) and the same rows of the current frame
+ * (k = 16..27). The digits of this matrix are signed. */
 static int vmafgpu__motion_low(int scale, int row, int k) {
     (void)scale;
     return vmafgpu__motion_tap_or_0(k - row - 6) & 255;
@@ -11282,10 +11284,10 @@ static VMAFGPU__UNUSED int vmafgpu__adm_is_ordinary(const uint32_t *factor, doub
     if (f == 0 || d == 0 || f * bound >= 1073741824.0 || d * bound >= 1518500249.0)
         return 0;
     /* For d the threshold is shifted left by 12. The result must not wrap, so the threshold must be below 2^19. `side`
-     * is 16/15 of a weighted value, and nine of these terms are summed per band; `centre` adds at most 16384 in each
-     * band. With `share` as defined below, the sum |h| + |v| + share * |d| is at most 41764 if share is 0, and at most
-     * 44562 if share is one half. As a function of share, this maximum is convex, so linear interpolation between the
-     * two is an upper bound. */
+     * is 16/15 of a weighted value. In each band, nine of these terms are summed, and `centre` adds at most 16384. With
+     * `share` as defined below, the sum |h| + |v| + share * |d| is at most 41764 if share is 0, and at most 44562 if
+     * share is one half. As a function of share, this maximum is convex, so linear interpolation between the two is an
+     * upper bound. */
     const double share = d / (4 * f);
     const double weighted = f / 32768 * (41768 + 5596 * share);
     return share <= 0.5 && 9 * (weighted * 16 / 15 + 3) + 3 * 16384 < 524288;
@@ -11616,7 +11618,7 @@ typedef struct vmafgpu__adm_image {
     const void *in;       /* type: uint8_t or uint16_t at scale 0, int16_t at scale 1, int32_t at scales 2 and 3 */
     ptrdiff_t in_pitch;   /* in bytes. At scale 0, rows are read up to the width, otherwise up to a multiple of CHUNK */
     void *low;            /* type: int16_t at scale 0, int32_t at scales 1 and 2; none at scale 3. NULL if not needed */
-    ptrdiff_t low_stride; /* in samples; rows are written up to a multiple of CHUNK */
+    ptrdiff_t low_stride; /* in samples; each row is padded to a multiple of CHUNK samples */
 } vmafgpu__adm_image;
 
 typedef struct vmafgpu__adm_task {
@@ -16082,8 +16084,8 @@ static double vmafgpu__speed_small_sum(const double *a, const double *b, ptrdiff
 }
 
 /* Sums the products of each sample and the sample at offset (dx, dy): sum[y][x] is the sum over the window that begins
- * at column x, row y. Writes only those sums for which the place at offset (dx, dy) is also in the block. If with_other
- * is 0, sums samples instead of products. */
+ * at column x, row y. Writes only the sums of those windows whose position, shifted by (dx, dy), is still inside the
+ * block. If with_other is 0, sums samples instead of products. */
 static void vmafgpu__speed_window_sums(const vmafgpu__speed *speed, const vmafgpu__speed_plane *plane, int dx, int dy,
                                        int with_other, double sum[VMAFGPU__SPEED_BLOCK][VMAFGPU__SPEED_BLOCK]) {
     enum { BLOCK = VMAFGPU__SPEED_BLOCK, EDGE = VMAFGPU__SPEED_EDGE };
@@ -18705,8 +18707,8 @@ typedef struct vmafgpu__ssim_functions {
      * that end in that row. `sums` contains TAPS sums per column, one for each window in progress. */
     void (*down)(float *rows, int lanes, double *sums);
     /* Adds the terms of `count` pixels to those of the SUMS sums whose bits are set in `wanted`. Each sum has LANES
-     * lanes. `wanted` contains either VMAFGPU__SSIM_ALL alone, or .._C and .._S with or without .._ALL and .._L. If
-     * `terms` is not NULL, also stores the terms; all bits must then be set. */
+     * lanes. `wanted` contains either only VMAFGPU__SSIM_ALL, or both .._C and .._S, optionally together with .._ALL,
+     * .._L or both. If `terms` is not NULL, also stores the terms; all bits must then be set. */
     void (*compare)(const float *windows, int count, unsigned wanted, double *sums, const vmafgpu__ssim_terms *terms);
     /* Splits a row into its even and its odd columns. In `out`, the odd columns begin LINE floats after the even
      * ones. */
@@ -20877,8 +20879,8 @@ static vmafgpu_result vmafgpu__float_adm_prepare(vmafgpu *v, vmafgpu__extractor 
 
 /* ---- bands of a scale, row by row ---- */
 
-/* The detail of the distorted picture consists of two parts: the reference detail that has survived (LOST, since this
- * part measures the loss), and the rest (ADDED). */
+/* The detail of the distorted picture consists of two parts: the surviving reference detail (named LOST because the
+ * detail loss is measured from it), and the rest (ADDED). */
 
 /* One row of each band (h, v, d). `original` contains magnitudes of the reference, and `size` contains magnitudes of
  * both parts of the distorted picture, all weighted by contrast sensitivity. `side` is how strongly a pixel of each
@@ -21491,7 +21493,7 @@ static inline void vmafgpu__float_adm_term(const vmafgpu__float_adm_task *t, con
         const float over = size[i] - threshold[i];
         term[i] = over < 0 ? 0 : over;
     }
-    if (t->is_cubic) /* this loop is separate because GCC would otherwise branch at each zero */
+    if (t->is_cubic) /* this loop is separate because GCC would otherwise emit a branch for each test against zero */
         for (int i = 0; i < VMAFGPU__LANES; i++)
             term[i] = term[i] * term[i] * term[i];
     else
@@ -25054,8 +25056,8 @@ static void vmafgpu__clear_member(vmafgpu__cpu *cpu) {
         memset(&cpu->workers[i].sums, 0, sizeof cpu->workers[i].sums);
 }
 
-/* Prepares for a reference with `count` distorted frames. Each distorted frame gets a member: the first one uses v->cpu
- * itself, the others use candidate slots. */
+/* Prepares for a reference with `count` distorted frames. Each distorted frame gets an element of cpu->members: the
+ * first element is v->cpu itself, the others are candidate slots. */
 static void vmafgpu__begin(vmafgpu *v, int count) {
     vmafgpu__cpu *cpu = v->cpu;
     v->has_base = 0;
@@ -25195,7 +25197,7 @@ static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafg
 }
 
 /* Converts the RGB frames of a job. Stores all its frames in `frames`, either converted or unchanged. *own becomes a
- * copy of the job that refers to `frames`. */
+ * copy of the job, but refers to `frames`. */
 static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job *job, vmafgpu__job *own,
                                                   vmafgpu_frame *frames) {
     const int looks = vmafgpu__chroma_feature(v) != NULL, remembers = vmafgpu__uses_references(v, 1);
@@ -25314,7 +25316,7 @@ static int vmafgpu__has_same_history(const vmafgpu *a, const vmafgpu *b) {
     return 1;
 }
 
-/* Computes the sums of the next pair of all contexts at once, and marks each context as prepared. The pairs have the
+/* Computes the sums of the next pair of every context together, and marks each context as prepared. The pairs have the
  * same reference. A context for which this fails stays unprepared; vmafgpu_push() then computes the sums itself and
  * reports any error. */
 static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
@@ -25601,8 +25603,8 @@ static int vmafgpu__is_always_free(vmafgpu *v, int64_t position) {
     return 1;
 }
 
-/* Lends buffers for a pair to the caller. vmafgpu_push() reads the frames in them before it returns, as it does with
- * all frames on the CPU. */
+/* Lends buffers for a pair to the caller. As always with the CPU backend, vmafgpu_push() has read the frames in these
+ * buffers by the time it returns. */
 static vmafgpu_result vmafgpu__cpu_lend(vmafgpu *v, int64_t position, vmafgpu_frame *pair) {
     enum { PAIRS = VMAFGPU__CPU_PAIRS };
     const vmafgpu_config *c = &v->config;
@@ -25638,8 +25640,8 @@ static void vmafgpu__cpu_close(vmafgpu *v) {
 }
 
 #ifndef VMAFGPU_NO_GPU
-/* After a GPU failure, opens the CPU backend if it is not open yet. If this fails, closes the backend again, so that
- * opening is attempted again for the next pair. */
+/* After a GPU failure, opens the CPU backend if it is not open yet. If this fails, closes whatever was opened, so that
+ * the next pair tries again. */
 static vmafgpu_result vmafgpu__cpu_need(vmafgpu *v) {
     const vmafgpu_result result = v->cpu ? VMAFGPU_OK : vmafgpu__cpu_open(v);
     if (result != VMAFGPU_OK)
@@ -25863,7 +25865,7 @@ typedef struct vmafgpu__lzma_odds {
      * distance, [2] older than the second latest, [3] older than the third latest. */
     uint16_t is_again[4][VMAFGPU__LZMA_STATES];
     uint16_t slots[4][64], middle[128], low[16]; /* parts of a distance */
-    vmafgpu__lzma_lengths lengths[2];            /* [0] for copies with a new distance, [1] with an earlier one */
+    vmafgpu__lzma_lengths lengths[2];            /* [0] for copies with a new distance, [1] for copies that reuse one */
     uint16_t literals[VMAFGPU__LZMA_LITERALS];
 } vmafgpu__lzma_odds;
 
@@ -26059,10 +26061,10 @@ VMAFGPU__COLD
 /* ================================================================================================
  * >>driver                                       loading of drivers and kernels
  * ================================================================================================
- * vmafgpu__driver is a table of functions, which are looked up by name in the library of the vendor (CUDA or HIP). If
- * the libraries differ in more than the names, each vendor has a function of its own (>>vendors). The rest of the
- * engine does not depend on the vendor. Unless stated otherwise, functions of drivers and vendors return the error code
- * of the driver, which is 0 on success.
+ * vmafgpu__driver is a table of functions, which are looked up by name in the library of the vendor (CUDA or HIP).
+ * Where the libraries differ in more than a function's name, each vendor has its own function (>>vendors). The rest of
+ * the engine does not depend on the vendor. Unless stated otherwise, functions of drivers and vendors return the error
+ * code of the driver, which is 0 on success.
  */
 #ifdef _WIN32
 /* These declarations are the same as those in windows.h, so it does not matter whether windows.h has also been
@@ -27504,7 +27506,7 @@ static void vmafgpu__await_caller(vmafgpu *v, vmafgpu__slot *slot) {
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], g->caller_event, 0));
 }
 
-/* Queues the work of a batch on the streams of its slot. `earlier` is the event `arrived` of the previous batch if this
+/* Queues the work of a batch on the streams of its slot. `earlier` is the `arrived` event of the previous batch if this
  * batch uses frames that were uploaded with earlier batches; otherwise it is NULL. */
 static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier) {
     vmafgpu__gpu *g = v->gpu;
@@ -28231,7 +28233,7 @@ static int64_t vmafgpu__gpu_done(const vmafgpu__gpu *g) {
     return g->is_dead ? g->collected : g->retired;
 }
 
-/* Whether the scored pair `item` has frames in pinned memory on which later pairs depend. */
+/* Whether later pairs depend on frames of the scored pair `item` that are in pinned memory. */
 static int vmafgpu__is_held(const vmafgpu__gpu *g, const vmafgpu__item *item) {
     return item->reference.memory == VMAFGPU_MEMORY_PINNED ||
            (g->keeps_pairs && item->has_distorted && item->distorted.memory == VMAFGPU_MEMORY_PINNED);
@@ -30108,8 +30110,8 @@ static void vmafgpu__start_others(vmafgpu *first) {
     }
 }
 
-/* Returns the context for device i if a thread has opened the device or has failed to do so. Returns NULL if the caller
- * must open the device. */
+/* If a thread was started to open device i, waits for the thread, stores its result in *result, and returns its
+ * context, even if opening failed. Returns NULL if the caller must open the device. */
 static vmafgpu *vmafgpu__opened(vmafgpu *v, int i, vmafgpu_backend backend, vmafgpu_result *result) {
     vmafgpu__opening *o = &v->fleet->openings[i];
     if (!o->context)
@@ -30208,8 +30210,8 @@ static vmafgpu__deal *vmafgpu__deal_of(vmafgpu__fleet *f, int64_t position) {
     return vmafgpu__deal_at(f, i);
 }
 
-/* Returns the run to which a place in a unit belongs. The places of references that were handed over for a run belong
- * to that run. Returns NULL if the run has not been dealt yet or has been collected. */
+/* Returns the run to which a place in a unit belongs. If a reference was handed over for a run, its place belongs to
+ * that run. Returns NULL if the run has not been dealt yet or has been collected. */
 static vmafgpu__deal *vmafgpu__deal_of_place(vmafgpu__fleet *f, int unit, int64_t place) {
     for (int64_t i = f->oldest; i < f->newest; i++) {
         vmafgpu__deal *d = vmafgpu__deal_at(f, i);
@@ -30241,8 +30243,8 @@ static int vmafgpu__takes_over(const vmafgpu__deal *d, int64_t position) {
     return position < d->first && position >= d->first - d->handed;
 }
 
-/* Returns how many positions must have been collected before this one can be submitted or lent. Before that, deals all
- * runs that may need a frame at this position. */
+/* Deals all runs that may need a frame at this position. Then returns how many positions must have been collected
+ * before this one can be submitted or lent. */
 static int64_t vmafgpu__fleet_needs(vmafgpu *v, int64_t position, int is_lent) {
     vmafgpu__fleet *f = v->fleet;
     vmafgpu__add_opened_gpu(v, 0);
@@ -30287,7 +30289,7 @@ static vmafgpu_result vmafgpu__unit_submit(vmafgpu *v, vmafgpu__unit *u, const v
     return vmafgpu__unit_result(v, t, result);
 }
 
-/* Sets the bits in vmafgpu__job.peer of those frames that are in the memory of a GPU other than that of the unit. */
+/* Sets the bit in vmafgpu__job.peer for each frame that is in the memory of a GPU other than the unit's own. */
 static vmafgpu_result vmafgpu__find_peer(vmafgpu *v, const vmafgpu *t, vmafgpu__job *job) {
     static const char *const names[3] = { "reference", "distorted", "previous reference" };
     const vmafgpu_frame *const frames[3] = { job->reference, job->distorted, job->previous };
@@ -31040,8 +31042,8 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
  * the same for the base and for each candidate: tiles are so large that no sample depends both on the rectangle and on
  * reflection inside the picture. So the differences are exact.
  *
- * If columns or rows first..end - 1 of the input of a scale change, the columns or rows listed below change too.
- * Reflection at the edges of the picture adds no others.
+ * If the input of a scale changes in columns or rows first..end - 1, the columns or rows listed below change too.
+ * Reflection at the edges of the picture does not add any others.
  *   VIF statistics       first - q .. end - 1 + q, where q is the reach of the filter of this scale
  *   VIF next scale       ceil((first - r) / 2) .. floor((end - 1 + r) / 2), where r is the reach of the next scale
  *   ADM coefficients     ceil((first - 2) / 2) .. floor(end / 2)
@@ -31463,7 +31465,8 @@ static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, 
 }
 
 #ifndef VMAFGPU_NO_MOTION
-/* If the column is a motion feature, writes to `out` how the column is computed with config.live. */
+/* If the column is a motion feature, stores in `out` a description of how the column is computed when config.live is
+ * set. */
 static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor *e, int column,
                                       vmafgpu__smooth_motion *out) {
     if (!vmafgpu__is_motion(e, column))
@@ -31479,7 +31482,7 @@ static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor
 }
 #endif
 
-/* Determines from which values the smooth prediction computes input i of the first model. `adm` lists the ADM
+/* Determines the values from which the smooth prediction computes input i of the first model. `adm` lists the ADM
  * extractors found so far. */
 static void vmafgpu__smooth_input_of(vmafgpu *v, int i, const vmafgpu__extractor **adm) {
     vmafgpu__edits *x = v->edits;
@@ -31946,7 +31949,7 @@ static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int eleme
     return t;
 }
 
-/* Lays out the memory for edits. If c->base is NULL, only computes the size; pointers to the memory of threads are then
+/* Lays out the memory for edits. If c->base is NULL, only computes the size; the pointers to per-thread memory are then
  * written to `unused`. */
 static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__edits *x, vmafgpu__editor *unused) {
     const int most = v->config.max_edit_size, together = 1 + VMAFGPU__EDITS_TOGETHER;
@@ -32245,7 +32248,7 @@ struct vmafgpu__gpu_edits {
     uint64_t slopes, sums, blocks, shares; /* memory for maps, enough for map_space blocks */
     int map_space;
     void *mapped; /* event after the latest map of a pair; NULL without config.map_block_size */
-    void *scored; /* event after the input of a map is complete; NULL without config.map_block_size */
+    void *scored; /* event recorded once the input of a map is complete; NULL without config.map_block_size */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
     const vmafgpu__edit_lane *reading; /* the lane whose results are being read */
     int shown[VMAFGPU__SLOPES];        /* index in a record of each sum that is reported, or -1 */
@@ -32530,8 +32533,9 @@ static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale,
     return shape;
 }
 
-/* The next two functions launch the kernel for one scale of VIF or ADM of the base. If `map` is not NULL, the kernel
- * adds its results to the block sums of `map`. Otherwise, it stores the contribution of each sample or coefficient. */
+/* The next two functions launch the VIF and the ADM kernel, respectively, for one scale of the base. If `map` is not
+ * NULL, the kernel adds its results to the block sums of `map`. Otherwise, it stores the contribution of each sample or
+ * coefficient. */
 static void vmafgpu__base_vif(vmafgpu *v, int variant, int scale, const vmafgpu__map_blocks *map, void *stream) {
     vmafgpu__edit_vif_launch launch;
     const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, variant, scale, &launch);
@@ -32705,7 +32709,7 @@ static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block
     return g->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
 }
 
-/* Finds the position in a record of each sum that vmafgpu_edit_sums reports. */
+/* For each sum that vmafgpu_edit_sums reports, finds its position within a record. */
 static void vmafgpu__find_shown(const vmafgpu *v, int *shown) {
     const vmafgpu__edits *x = v->edits;
     const int vif = v->plan.vif_variants, adm = v->plan.adm_variants;
@@ -32954,7 +32958,8 @@ static vmafgpu_result vmafgpu__edits_try_gpu(vmafgpu *v) {
             vmafgpu__edits_launch(v, lane, size);
         rest = lane->count ? VMAFGPU__EDIT_LANES : rest - 1;
     }
-    /* After a failure, wait for lanes that have not been read, because work in flight still uses their memory. */
+    /* After a failure, wait for the lanes whose results have not been read, because work in flight still uses their
+     * memory. */
     for (int i = 0; i < VMAFGPU__EDIT_LANES && result != VMAFGPU_OK; i++)
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (vmafgpu__edit_stream(g, &g->edits->lanes[i])));
     vmafgpu__gpu_leave(v);
@@ -33827,7 +33832,7 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
     return 0;
 }
 
-/* Opens GPUs as configured: several GPUs, one GPU in the background, or one GPU at once. On failure, returns
+/* Opens GPUs as configured: several GPUs, one GPU in the background, or one GPU immediately. On failure, returns
  * VMAFGPU_ERROR_BACKEND and sets the note. */
 static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 #ifdef VMAFGPU_NO_GPU
@@ -34393,8 +34398,9 @@ static vmafgpu_result vmafgpu__check_order(vmafgpu *v, const char *function, vma
     return VMAFGPU_OK;
 }
 
-/* Lends buffers for the pair that follows all pairs that have been pushed or lent. If this requires waiting while
- * buffers for other pairs are lent, returns VMAFGPU_AGAIN, since the caller can push one of these pairs first. */
+/* Lends buffers for the pair that follows all pairs that have been pushed or lent. If it would have to wait, and
+ * buffers for other pairs are still lent, returns VMAFGPU_AGAIN, so that the caller can push one of those pairs
+ * first. */
 static vmafgpu_result vmafgpu__lend(vmafgpu *v, vmafgpu_frame *reference, vmafgpu_frame *distorted) {
     const int64_t position = v->seeded + v->pushed + v->tailed + v->lending.count;
     vmafgpu_frame lent[2];
@@ -36185,7 +36191,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_sllv32(vmafgpu__v a, vmafgpu__v n) {
     const vmafgpu__v four = wasm_i8x16_shuffle(n, n, 0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12);
     return wasm_i32x4_mul(a, wasm_i8x16_swizzle(table, wasm_i8x16_sub(four, wasm_i32x4_const_splat(0x18100800))));
 }
-/* In all calls of the next two operations, the counts of all lanes are equal. */
+/* In every call to the next two operations, all lanes have the same shift count. */
 #  define vmafgpu__v_srav32(a, n) wasm_i32x4_shr(a, wasm_u32x4_extract_lane(n, 0))
 #  define vmafgpu__v_srlv64(a, n) wasm_u64x2_shr(a, wasm_u32x4_extract_lane(n, 0))
 #  define vmafgpu__v_leading_zeros32(a) \

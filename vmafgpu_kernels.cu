@@ -490,8 +490,8 @@ GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, u
         : "+r"(d[0]), "+r"(d[1]), "+r"(d[2]), "+r"(d[3])
         : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
-/* Computes d = c + a * b. If c and d were the same registers, the compiler would copy c before each product that starts
- * from c. */
+/* Computes d = c + a * b. d is separate from c: if both were in the same registers, the compiler would have to copy c
+ * whenever several products start from it. */
 GPU_FN void multiply_add(int32_t (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1, const uint32_t (&c)[4]) {
     asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
         "{%10, %11, %12, %13};"
@@ -1463,9 +1463,9 @@ template <bool DOUBLES>
 GPU_FN bool vif_likely_levels(int32_t s1, int32_t s2, int32_t s12, const vmafgpu__vif_gain &gain, uint32_t two,
                               uint32_t *n1, uint32_t *n2) {
     const uint32_t below = DOUBLES ? vif_double_quotient(s1, s12) : vif_float_quotient(s1, s12);
-    const uint32_t left =
-        below * (uint32_t)s1 - opaque((uint32_t)s12 * (uint32_t)s12 - (uint32_t)s1); /* signed: -m, or s1 - m */
-    const uint32_t c1 = below + (left >> 31);                                        /* c - 1 */
+    /* `left` is a signed number, either -m or s1 - m, and c1 is c - 1. */
+    const uint32_t left = below * (uint32_t)s1 - opaque((uint32_t)s12 * (uint32_t)s12 - (uint32_t)s1);
+    const uint32_t c1 = below + (left >> 31);
     const int32_t larger = s2 - 1 > (int32_t)c1 ? s2 - 1 : (int32_t)c1, most = s1 | gain.any;
     const uint32_t explained = (uint32_t)((int32_t)c1 < most ? (int32_t)c1 : most);
     const uint32_t unsure = (two + ((uint32_t)s1 >> 23)) + (below >> 16);
@@ -1931,8 +1931,8 @@ struct VifPiece {
 
 /* Returns piece `number` of a sequence of `line` steps. If there are few steps, each warp gets one piece. Otherwise the
  * pieces are assigned in rounds. A round has one piece per warp, all of equal length, and covers 3/4 of the remaining
- * steps. So pieces get shorter towards the end, but not so short that the cost of starting them matters. If the number
- * is beyond the end of the sequence, the piece is empty. */
+ * steps. So pieces get shorter towards the end, but not so short that the cost of starting them matters. If `number` is
+ * past the last piece, returns an empty piece. */
 GPU_FN VifPiece vif_piece_of(uint32_t number, uint32_t line, uint32_t warps) {
     const uint32_t share = (line + warps - 1) / warps, shortest = share < VIF_FEW ? share : 4;
     uint32_t from = 0;
@@ -1949,8 +1949,8 @@ GPU_FN VifPiece vif_piece_of(uint32_t number, uint32_t line, uint32_t warps) {
     }
 }
 
-/* Processes the pieces of a warp: first the piece with the number of the warp, then the pieces that the warp claims.
- * Form::walk() processes steps of 16 columns. */
+/* Processes the pieces of a warp: first the piece whose number is the warp's position in the grid, then the pieces that
+ * the warp claims. Form::walk() processes steps of 16 columns. */
 template <class Form, bool DOUBLES, class Warp>
 GPU_FN void vif_claim(const vmafgpu__vif_launch &launch, const Warp &warp) {
     const uint32_t columns = (uint32_t)(launch.width + 15) / 16, rows = (uint32_t)(launch.height + 15) / 16;
@@ -2055,8 +2055,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* Multiplies both digits of the taps by N digits of the data. sum[j] receives the sum of the products of weight
-     * 256^j. */
+    /* Multiplies both digits of the taps by N digits of the data. sum[j] receives the sum of those products whose
+     * weight is 256^j. */
     template <int N>
     GPU_FN void multiply(const uint32_t (&low)[4], const uint32_t (&high)[4], const uint32_t (&b)[N][2],
                          const uint32_t (&rounding)[4], int32_t (&sum)[N + 1][4]) {
@@ -2090,8 +2090,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     }
 
     /* A lane supplies rows 4 * t .. 4 * t + 3 and 4 * t + 16 .. 4 * t + 19 of columns 2 * g and 2 * g + 1 to the
-     * vertical pass. From product `column`, it receives columns 4 * t + column and 4 * t + column + 2, in rows g
-     * (elements 0 and 1) and g + 8 (elements 2 and 3). */
+     * vertical pass. From the product with index `column`, the lane receives columns 4 * t + column and 4 * t + column
+     * + 2, in rows g (elements 0 and 1) and g + 8 (elements 2 and 3). */
     struct Samples {
         uint32_t row[2][2][4]; /* [frame][half of k][row]: a word holds two columns */
     };
@@ -2479,18 +2479,18 @@ VIF_MATRIX_KERNELS(3, 3, 2, 4, VMAFGPU__VIF_WARPS_3)
  * This form computes the same products as the other matrix form, but each lane holds more of the results. Lane 16 * g +
  * i holds words of row i of the left operand and of column i of the right operand. In the vertical pass, the samples
  * are the left operand and the taps are the right operand, so a row of the product is a column of the picture. The same
- * lane receives RESULTS adjacent columns of picture row i. The digits of these results are half of the words that the
- * lane has to supply as the right operand of the horizontal product: k = 0..15 are the digits of the previous 16
+ * lane receives RESULTS adjacent columns of picture row i. The digits of these results make up half of the words that
+ * the lane has to supply for the right operand of the horizontal product: k = 0..15 are the digits of the previous 16
  * columns, and k = 16..31 are those of the current 16 columns. The words stay in registers. No values are exchanged
  * between lanes, and shared memory holds only tables.
  *
- * If the products take signed bytes, 128 is subtracted from every byte of the data. To make up for this, 128 times the
- * sum of the taps, a constant, is added to the sums. The digits of the taps are then signed too; if a tap is too large
- * for two signed digits, the rest of its high digit is multiplied separately.
+ * If the matrix instruction takes signed bytes, 128 is subtracted from every byte of the data. To make up for this, 128
+ * times the sum of the taps, a constant, is added to the sums. The digits of the taps are then signed too; if a tap is
+ * too large for two signed digits, the rest of its high digit is multiplied separately.
  *
  * The vertical pass for the next scale produces 16 rows: rows 0..7 belong to the reference, rows 8..15 to the distorted
- * image. In its horizontal pass, the products of the high and of the low digits of the taps for the same results end up
- * in the same lane. */
+ * image. In the horizontal pass for the next scale, each result needs two products: one with the high digits of the
+ * taps and one with the low digits. Both end up in the same lane. */
 template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
     enum {
         RESULTS = 256 / LANES,
@@ -2517,8 +2517,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix16 {
         const uint8_t *source[2];   /* the row with the lowest address, at column x; equal in all lanes */
         int32_t pitch[2], above[2]; /* above: offset of the first row from source, never negative */
     };
-    /* The samples that a lane reads in a step of 16 columns: in one column, RESULTS rows from each half of the range of
-     * k. */
+    /* The samples that a lane reads in a step of 16 columns: RESULTS rows of one column for k < 16, and RESULTS rows of
+     * this column for k >= 16. */
     struct Samples {
         uint32_t row[2][WORDS][4]; /* [frame][word][row of the word] */
     };
@@ -2950,8 +2950,8 @@ template <int SCALE_, int BYTES_, int WIDTH_, bool FAST_> struct AdmKind {
     /* Whether the 64-bit sums of unshifted cubes must be flushed before the end of the tile. They can hold twelve
      * columns: z * x is below 1.4e18 at scale 0 (|product| is below 22931 * 49417) and at most 2^60 at later scales. In
      * the denominator, z * |o| is below 1.61e18 (|o| < 1.511e9 at scale 1). Adjacent coefficients cannot both reach
-     * this bound, because they share two input columns, in which their taps have opposite signs: one is at least a
-     * tenth below it. */
+     * this bound, because they share two input columns, in which their taps have opposite signs. So at least one of the
+     * two is 10 % or more below the bound. */
     static constexpr bool FLUSHES = WIDTH > 12;
 };
 
@@ -2973,8 +2973,8 @@ GPU_FN uint32_t adm_low32(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32
 GPU_FN uint32_t adm_high32(uint32_t a, uint32_t b, uint32_t c, uint32_t d, uint32_t add) {
     return (uint32_t)ADM_LOW_3 * a - (uint32_t)ADM_LOW_2 * b + (uint32_t)ADM_LOW_1 * c - (uint32_t)ADM_LOW_0 * d + add;
 }
-/* Return the same sums with 64 bits. They compile to chains of widening multiply-adds, which are as cheap as 32-bit
- * multiply-adds. */
+/* Return the same sums as 64-bit values. These functions compile to chains of widening multiply-adds, which are as
+ * cheap as 32-bit multiply-adds. */
 GPU_FN int64_t adm_low64(int32_t a, int32_t b, int32_t c, int32_t d, int64_t add) {
     return (int64_t)ADM_LOW_0 * a +
            ((int64_t)ADM_LOW_1 * b + ((int64_t)ADM_LOW_2 * c + ((int64_t)ADM_LOW_3 * d + add)));
@@ -3090,8 +3090,8 @@ GPU_FN AdmPixel adm_pixel(const uint32_t (&factor)[2], double gain_limit, const 
  * If the coefficients are below a limit that the host derives from the factors (vmafgpu__adm_fast_of), every value here
  * is an integer below 2^24. Float arithmetic is then exact, and adding 2^23 rounds to the nearest integer:
  *   - restored value: for |o| <= 16553, the reciprocal, quotient and rounding of the definition yield min(|o|, |t|).
- *     This has been verified for all pairs. An integer gain limit can be applied as a factor of |o|, because the result
- *     is also limited to |t|;
+ *     This has been verified for all pairs. An integer gain limit can be applied by multiplying |o| by it, because the
+ *     result is also limited to |t|;
  *   - weighted value c: a fused operation rounds once. Ties, which the definition rounds differently, do not occur
  *     below the limit;
  *   - `side` and `mid`: the factor 4369 / 4096 is split into 1 + 273 / 4096. So side = c + round(273 c / 4096), and
@@ -3141,7 +3141,7 @@ GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32
 
     AdmPixel out;
     const float gain = near_side >= far_side && dot >= 0 ? fast.gain : 1.0f;
-    uint32_t weighted[2] = { 0, 0 }, side[2] = { 0, 0 }, mid[2] = { 0, 0 }; /* sums of float bits, read as integers */
+    uint32_t weighted[2] = { 0, 0 }, side[2] = { 0, 0 }, mid[2] = { 0, 0 }; /* sums of the bit patterns of floats */
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const int d = band == 2;
@@ -3196,8 +3196,8 @@ GPU_FAR bool adm_rare_angle(int32_t o_h, int32_t o_v, int32_t t_h, int32_t t_v) 
     return vmafgpu__adm_same_angle(o_h, o_v, t_h, t_v);
 }
 
-/* Returns the same as vmafgpu__adm_same_angle(), but computes in floats. If the comparison is close, this function
- * calls the general one. */
+/* Returns the same result as vmafgpu__adm_same_angle(), but computes it in floats. If the comparison is close, this
+ * function calls the general one. */
 GPU_FN bool adm_same_angle(const int32_t (&o)[VMAFGPU__BANDS], const int32_t (&t)[VMAFGPU__BANDS]) {
     const float cos_1deg_squared = 33544212.0f / 33554432.0f;
     const float o_h = (float)o[0], o_v = (float)o[1], t_h = (float)t[0], t_v = (float)t[1];
@@ -4162,8 +4162,8 @@ GPU_KERNEL(vmafgpu_cambi_prepare_16, vmafgpu__cambi_launch, VMAFGPU__CAMBI_PREPA
 
 /* ---- shrink: scales 1 to 4 ----
  *
- * A block computes a square of scale 4. In each finer scale, it computes the samples that this square covers, and the
- * samples around them on which the square depends. */
+ * A block computes a square of scale 4. At each finer scale, it computes the samples that this square covers, and the
+ * surrounding samples on which the square depends. */
 
 /* Computes COUNT x COUNT samples of a scale, starting LOW samples above and to the left of the block's own square of
  * OWN x OWN samples. The source is every STEP-th sample of `from`, which starts FROM_LOW samples above and to the left
@@ -4410,8 +4410,8 @@ GPU_FN void cambi_scan(const CambiStrip &strip, const CambiScan &scan, int32_t r
     }
 }
 
-/* Updates the lowest and the highest code in from .. centres - 1 that the thread finds. A sample equal to `mark` has
- * code 0. */
+/* Updates the lowest and the highest of the codes that the thread finds in the range `from` .. `centres` - 1. A sample
+ * equal to `mark` has code 0. */
 GPU_FN void cambi_scan_codes(const CambiStrip &strip, const CambiScan &scan, uint32_t mark, uint32_t centres,
                              uint32_t from, uint32_t &low, uint32_t &high) {
 #pragma unroll 1
@@ -4477,8 +4477,8 @@ GPU_FN void cambi_count_window(const CambiStrip &strip, int32_t y, int32_t reach
     }
 }
 
-/* Moves the window from row y down to row `next`. `come` and `gone` are the samples that the first step adds to the
- * window and removes from it. */
+/* Moves the window from row y down to row `next`. `come` holds the samples that the first step adds to the window, and
+ * `gone` those that it removes. */
 GPU_FN void cambi_move_window(const CambiStrip &strip, int32_t &y, int32_t next, int32_t reach, uint32_t come,
                               uint32_t gone) {
     for (;;) {
@@ -4623,7 +4623,7 @@ GPU_KERNEL(vmafgpu_cambi_count, vmafgpu__cambi_launch, VMAFGPU__CAMBI_COUNT_THRE
  */
 enum { CAMBI_LEAST = 0x3f000000 };
 
-/* libvmaf sums in double precision, which rounds sums of 2^29 or more. This limit is 2^53 in units of 2^-24. */
+/* libvmaf sums in double precision, where sums of 2^29 or more are rounded. In units of 2^-24, this limit is 2^53. */
 #define CAMBI_EXACT ((int64_t)1 << 53)
 
 /* Returns the sum of a scale from earlier launches. Other blocks may be writing the sums of other scales. */
@@ -4777,8 +4777,8 @@ struct CambiOrder {
     }
 };
 
-/* Examines the next `count` values, from `first` upwards, or downwards if `side` is 1. Lists, in order, the distances
- * from `first` of the values that must move to the other side, and returns their number. */
+/* Examines the next `count` values, from `first` upwards, or downwards if `side` is 1. For each value that must move to
+ * the other side, writes how far it is from `first`, in order. Returns the number of these values. */
 GPU_FN uint32_t cambi_find_misplaced(uint32_t *values, uint32_t pivot, int32_t first, uint32_t side, uint32_t count) {
     enum { RUN = CambiOrder::RUN };
     const uint32_t from = warp_index() * LANES * RUN + lane_index();
@@ -4996,9 +4996,9 @@ GPU_FN int64_t cambi_add_multiples(uint32_t *values, int64_t unit, uint32_t firs
     return sum;
 }
 
-/* Computes how much a chunk of values adds to a sum: in sums[0] for a sum that is an even multiple of the unit, in
- * sums[1] for an odd multiple. As long as the unit does not change, the rounding depends on no other property of the
- * sum. */
+/* Computes how much a chunk of values adds to a sum. sums[0] receives the result for a sum that is an even multiple of
+ * the unit, sums[1] the result for an odd multiple. As long as the unit does not change, the rounding depends on no
+ * other property of the sum. */
 GPU_FN void cambi_add_rounded(uint32_t *values, int64_t unit, uint32_t first, uint32_t end) {
     const uint32_t from = first + thread_index() * CambiOrder::RUN;
     int64_t even = 0, odd = unit;
@@ -5151,7 +5151,7 @@ GPU_FN float speed_weight(uint64_t source) {
     return float_bits((uint32_t)(source >> 32));
 }
 
-/* Returns the same as speed_column() for a prescale that computes each sample from 2 x 2 samples. */
+/* Like speed_column(), but for a prescale that computes each sample from 2 x 2 samples. */
 template <bool CHANGES>
 GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x,
                                    int32_t y) {
@@ -5430,7 +5430,7 @@ GPU_FN float *speed_part(const vmafgpu__speed_launch &launch, const vmafgpu__spe
     return (float *)((unsigned char *)launch.scratch + block_z() * launch.layout.size) + part.first + plane * part.next;
 }
 
-/* Returns the number of positions that a block can have along one axis of a plane that is `blocks` blocks long. */
+/* Returns at how many positions a block can be placed along an axis of a plane; the axis is `blocks` blocks long. */
 GPU_FN int32_t speed_positions(int32_t blocks) {
     return VMAFGPU__SPEED_BLOCK * (blocks - 1) + 1;
 }
@@ -6186,8 +6186,8 @@ template <uint32_t THREADS> GPU_FN LogTable speed_log_table(const vmafgpu__speed
 enum { SPEED_SOLUTION = VMAFGPU__SPEED_SOLUTION };
 static_assert(SPEED_SOLUTION >= SPEED_SIDE + 7, "zeros behind what is read eight at a time");
 
-/* Shared memory of the thread block, and the thread's position in it: `group` is the number of the thread among the
- * five that process block `block` of the plane. */
+/* Shared memory of the thread block, and the thread's position in it: `group` is the index (0..4) of this thread among
+ * the five threads that process block `block` of the plane. */
 struct SpeedEntropy {
     enum { BLOCKS = VMAFGPU__SPEED_ENTROPY_BLOCKS, SHARE = VMAFGPU__SPEED_BLOCK };
     LogTable table;
@@ -6563,7 +6563,7 @@ GPU_FN void float_rows(const vmafgpu__chains_launch &launch) {
         store((float *)(launch.scratch + block_z() * launch.scratch_size + plane.sums) + first + lane, sum);
 }
 
-/* Adds up the row sums of a plane, which the x index of the block selects. */
+/* Adds up the row sums of the plane that the x index of the block selects. */
 GPU_FN void float_sums(const vmafgpu__chains_launch &launch) {
     if (!(launch.pairs >> block_z() & 1))
         return;
@@ -6663,7 +6663,7 @@ template <class Sum, bool SIGNED> struct Steps {
     Whole by[2], low[SIGNED ? 2 : 1], high[SIGNED ? 2 : 1];
 };
 
-/* The position of a sum, in units in the last place above a power of two, and its lowest and highest position so
+/* How far a sum is above a power of two, in units in the last place, and the least and greatest such distance so
  * far. */
 template <class Sum> struct Place {
     typename Sum::Whole at, low, high;
@@ -6767,8 +6767,8 @@ template <class Sum, bool SIGNED, class Term> GPU_FN void sequence(const vmafgpu
     for (int32_t at = 0; at < plane.groups;) {
         const Bits sign = SIGNED ? sum & Sum::SIGN : 0, floor = sum & Sum::EXPONENT;
         const int32_t n = at + (int32_t)thread_index();
-        /* A sum rarely stays between two powers of two for more groups than it took to reach this range, so later
-         * groups are not evaluated. */
+        /* A sum that took n groups to reach a range between two powers of two rarely stays there for more than n
+         * groups, so later groups are not evaluated. */
         Steps<Sum, SIGNED> own = { { 2 * Sum::ROOM, 2 * Sum::ROOM }, {}, {} };
 #pragma unroll
         for (int odd = 0; odd < 2; odd++)
@@ -7346,7 +7346,7 @@ GPU_FN void float_adm_bands(const vmafgpu__float_adm_launch &launch, const uint8
 }
 
 /* Returns the part of the detail o that is left in t, before the gain limit. `reciprocals` is a table of the reciprocal
- * estimates that the CPU computes; an estimate is refined once. If the table is NULL, a division is used. */
+ * estimates that the CPU computes; each estimate is refined once. If the table is NULL, a division is used. */
 GPU_FN float float_adm_restore(const uint16_t *reciprocals, float o, float t) {
     const float x = o + 1e-30f;
     float k;
@@ -7755,7 +7755,7 @@ template <Products KIND> GPU_FN void ssim_along(const float (&a)[SSIM_SEEN], con
     }
 }
 
-/* Runs the vertical pass for one plane of a thread's windows, which form a column. */
+/* Runs the vertical pass on one plane, for the column of windows that belongs to a thread. */
 template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], float (&mean)[SSIM_DOWN]) {
     const Widening how = widening();
     double sum[SSIM_DOWN] = {};
@@ -7978,8 +7978,8 @@ GPU_FN double ssim_rounding(double size) {
     return double_bits((exponent > least ? exponent : least) - ((uint64_t)53 << 52));
 }
 
-/* Returns whether the mean of a sum between `low` and `high` may round to different floats. Also returns true if the
- * range contains NaN. */
+/* Returns whether the means of two sums between `low` and `high` can round to different floats. Also returns true if
+ * the range contains NaN. */
 GPU_FN bool ssim_is_uncertain(double low, double high, double n) {
     const float a = (float)quotient(low, n), b = (float)quotient(high, n);
     return !(a == b);
@@ -8723,9 +8723,9 @@ GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile
     }
 }
 
-/* Runs the horizontal filter for EDIT_RUN neighbouring samples of a row, on the halves of its words that `shift`
- * selects. A thread computes only four samples, not eight as in vif_plain_horizontal(), which needs fewer registers and
- * keeps more threads busy if there are few columns. */
+/* Runs the horizontal filter for EDIT_RUN neighbouring samples of a row. `shift` selects which half of each word is
+ * filtered. A thread computes only four samples, instead of the eight in vif_plain_horizontal(). This needs fewer
+ * registers and keeps more threads busy if there are few columns. */
 enum { EDIT_RUN = 4 };
 template <int SCALE> GPU_FN void edit_vif_means(const uint32_t *row, int shift, uint32_t (&out)[EDIT_RUN]) {
     constexpr int COUNT = (EDIT_RUN + 2 * (8 >> SCALE) + 3) / 4 * 4;
@@ -8749,7 +8749,7 @@ GPU_FN void edit_vif_variances(const uint32_t *row, const uint32_t (&a)[EDIT_RUN
         out[i] = (int32_t)(high[i] + ((low[i] + 32768) >> 16) - vmafgpu__vif_mean_product(a[i], b[i]));
 }
 
-/* Computes the part of the picture of the next scale that changes and is in the tile. */
+/* Computes those samples of the next scale's picture that change and lie in the tile. */
 template <class Tile>
 GPU_FN void edit_vif_shrink(const vmafgpu__edit_vif_launch &launch, uint32_t index, const vmafgpu__rect &changed,
                             const Tile &tile, int32_t x, int32_t y) {

@@ -94,7 +94,7 @@ step 'dist' make dist GFX="${GFX:-gfx90a gfx1100}" SM="${SM:-90}"
 step 'dist builds' sh -c 'rm -rf build/unpacked && mkdir build/unpacked &&
     tar -xzf build/vmafgpu-*.tar.gz -C build/unpacked && cd build/unpacked/vmafgpu-* &&
     cc -O1 examples/tool/*.c -lm -lpthread -o vmafgpu && ./vmafgpu --version'
-step 'dist has the page' sh -c 'tar -tzf build/vmafgpu-*.tar.gz | grep -cE "/web/vmaf(gpu)?\." | grep -qx 4'
+step 'dist has the page' sh -c 'tar -tzf build/vmafgpu-*.tar.gz | grep -cE "/web/vmaf(gpu|gpu_threads)?\." | grep -qx 5'
 step 'dist has kernels' sh -c 'tar -tzf build/vmafgpu-*.tar.gz | grep -cE "vmafgpu_(kernels|nvidia|amd)" | grep -qx 4'
 
 # Other compilers and flags must give the same bits.

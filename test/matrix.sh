@@ -96,7 +96,7 @@ step 'dist builds' sh -c 'rm -rf build/unpacked && mkdir build/unpacked &&
     cc -O1 examples/tool/*.c -lm -lpthread -o vmafgpu && ./vmafgpu --version'
 step 'dist has kernels' sh -c 'tar -tzf build/vmafgpu-*.tar.gz | grep -cE "/vmafgpu_(kernels.)?(nvidia|amd)(.h)?$" |
     grep -qx 4'
-step 'dist has the page' sh -c 'tar -tzf build/vmafgpu-*.tar.gz | grep -cE "/web/vmaf(gpu)?\." | grep -qx 4'
+step 'dist has the page' sh -c 'tar -tzf build/vmafgpu-*.tar.gz | grep -cE "/web/vmaf(gpu|gpu_threads)?\." | grep -qx 5'
 step 'dist has the sources of the kernels' sh -c 'cd build/unpacked/vmafgpu-* && sha256sum -c --quiet SHA256SUMS &&
     make blobs VENDORS=amd GFX=gfx1100 && cat build/vmafgpu_kernels.amd.sha256 &&
     test "$(grep -cxFf build/vmafgpu_kernels.amd.sha256 vmafgpu_kernels.sha256)" -eq 2'

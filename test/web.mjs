@@ -80,6 +80,16 @@ async function testModule() {
             check(`module: ${name} ${model}`, withoutFps(vmaf.report('json', {digits: Infinity})) === expected);
             vmaf.close();
         }
+    const shared = fs.readFileSync(`${build}/web/vmafgpu_threads.wasm`);
+    for (const [name, model] of [['film', 'vmaf_v0.6.1'], ['odd', 'vmaf_v1.0.16_3d0h']])
+        for (const threads of [1, 2, 5]) {
+            const files = [`${name}_ref.y4m`, `${name}_dist.y4m`];
+            const one = await score(...files, {model}), many = await score(...files, {model, module: shared, threads});
+            const reports = [one, many].map((v) => v.report('json', {digits: Infinity}));
+            check(`module: ${threads} threads, ${model}`, reports[0] === reports[1]);
+            one.close();
+            many.close();
+        }
     const pair = ['odd_ref.y4m', 'odd_dist.y4m'], plain = await score(...pair, {features: ['psnr']});
     check('module: instruction set', plain.instructionSet === 'simd128', plain.instructionSet);
     check(
@@ -112,7 +122,8 @@ async function testModule() {
              ['chroma: must be', () => VMAF.create({...size, chroma: 411})],
              ['vmaf_v9', () => VMAF.create({...size, model: 'vmaf_v9'})],
              ['ciede', () => VMAF.create({...size, features: ['ciede']})],
-             ['too small', () => VMAF.create({...size, model: 'vmaf_v1.0.16_3d0h'})],
+             ['need the module vmafgpu_threads', () => VMAF.create({...size, threads: 2})],
+        ['too small', () => VMAF.create({...size, model: 'vmaf_v1.0.16_3d0h'})],
              [
                  'has 6144 bytes, not 5',
                  () => plain.constructor.create(size).then((v) => v.push(new Uint8Array(5), new Uint8Array(5)))

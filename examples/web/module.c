@@ -24,6 +24,14 @@ typedef struct scorer {
     vmafgpu_score score;
     char *report;
     size_t report_size;
+#ifdef __wasm_atomics__
+    /* The work of the current parallel_for(). `ticket` contains a number of this call, the number of tasks and the
+     * index of the next task, so that a thread that is late cannot take a task of another call. */
+    void (*task)(void *arg, int index);
+    void *arg;
+    uint64_t ticket;
+    int started, finished, thread_count, is_closed;
+#endif
 } scorer;
 
 static char text[TEXT]; /* receives arguments from JavaScript and returns messages */
@@ -105,6 +113,79 @@ static size_t plane_size(const vmafgpu_config *c, int plane) {
         return 0;
     return (size_t)(plane ? chroma_side(c->width, !is_wide) : c->width) *
            (size_t)(plane ? chroma_side(c->height, !is_high) : c->height) * (c->bit_depth > 8 ? 2 : 1);
+}
+
+/* ---- threads, in the second module ----
+ *
+ * JavaScript starts workers that share the memory. Each of them calls vmaf_thread(), which returns after
+ * vmaf_stop_threads(). */
+#ifdef __wasm_atomics__
+enum { INDEX_BITS = 20, MOST_TASKS = (1 << INDEX_BITS) - 1 };
+
+/* Runs tasks of the current parallel_for() until all have been taken. */
+static void run_tasks(scorer *s) {
+    uint64_t ticket = __atomic_load_n(&s->ticket, __ATOMIC_ACQUIRE);
+    for (;;) {
+        const int index = (int)(ticket & MOST_TASKS), count = (int)(ticket >> INDEX_BITS & MOST_TASKS);
+        if (index >= count)
+            return;
+        /* On failure, this loads the ticket again. */
+        if (!__atomic_compare_exchange_n(&s->ticket, &ticket, ticket + 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+            continue;
+        s->task(s->arg, index);
+        if (__atomic_add_fetch(&s->finished, 1, __ATOMIC_ACQ_REL) == count)
+            __builtin_wasm_memory_atomic_notify(&s->finished, 1);
+        ticket = __atomic_load_n(&s->ticket, __ATOMIC_ACQUIRE);
+    }
+}
+
+static void parallel_for(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    scorer *s = (scorer *)user;
+    if (count > MOST_TASKS) {
+        for (int i = 0; i < count; i++)
+            task(arg, i);
+        return;
+    }
+    s->task = task;
+    s->arg = arg;
+    s->finished = 0;
+    const uint64_t call = (unsigned)s->started + 1;
+    __atomic_store_n(&s->ticket, call << 2 * INDEX_BITS | (uint64_t)count << INDEX_BITS, __ATOMIC_RELEASE);
+    __atomic_add_fetch(&s->started, 1, __ATOMIC_ACQ_REL);
+    __builtin_wasm_memory_atomic_notify(&s->started, (unsigned)s->thread_count);
+    run_tasks(s);
+    for (int finished; (finished = __atomic_load_n(&s->finished, __ATOMIC_ACQUIRE)) < count;)
+        __builtin_wasm_memory_atomic_wait32(&s->finished, finished, 1000000);
+}
+
+EXPORT(vmaf_thread) void vmaf_thread(scorer *s) {
+    for (int seen = 0; !__atomic_load_n(&s->is_closed, __ATOMIC_ACQUIRE);) {
+        run_tasks(s);
+        __builtin_wasm_memory_atomic_wait32(&s->started, seen, -1);
+        seen = __atomic_load_n(&s->started, __ATOMIC_ACQUIRE);
+    }
+}
+
+EXPORT(vmaf_stop_threads) void vmaf_stop_threads(scorer *s) {
+    __atomic_store_n(&s->is_closed, 1, __ATOMIC_RELEASE);
+    __atomic_add_fetch(&s->started, 1, __ATOMIC_ACQ_REL);
+    __builtin_wasm_memory_atomic_notify(&s->started, (unsigned)s->thread_count);
+}
+
+EXPORT(vmaf_allocate) void *vmaf_allocate(size_t size) {
+    return aligned_alloc(16, (size + 15) / 16 * 16);
+}
+#endif
+
+/* Sets the number of threads, including the caller. Must be called before vmaf_open(). */
+EXPORT(vmaf_set_threads) int vmaf_set_threads(scorer *s, int threads) {
+    s->config.threads = threads;
+#ifdef __wasm_atomics__
+    s->thread_count = threads;
+    s->config.parallel_for = threads > 1 ? parallel_for : NULL;
+    s->config.parallel_for_user = s;
+#endif
+    return 1;
 }
 
 /* Opens the context. `chroma` is 400, 420, 422 or 444. `matrix` is 0 for YUV frames only, or a vmafgpu_matrix. */

@@ -2,7 +2,10 @@
 'use strict';
 const $ = (id) => document.getElementById(id),
       COLOURS = ['#1f77d0', '#d9622b', '#2c9a4b', '#a04bc4', '#c2a30a', '#14a3a8'];
-const module = Uint8Array.from(atob($('wasm').textContent.replace(/\s/g, '')), (c) => c.charCodeAt(0));
+const packed = Uint8Array.from(atob($('wasm').textContent.replace(/\s/g, '')), (c) => c.charCodeAt(0));
+const unpack = () =>
+    new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer();
+let module; /* the bytes of the module, from the first start on */
 const workerURL = URL.createObjectURL(new Blob([$('code').textContent], {type: 'text/javascript'}));
 let files = {reference: null, encodes: []}, runs = [], view = null, session = 0;
 
@@ -240,6 +243,7 @@ async function score(run, isCurrent) {
 }
 
 $('start').onclick = async () => {
+    module ??= new Uint8Array(await unpack());
     const own = ++session, isCurrent = () => own === session, names = files.encodes.map((f) => f.name);
     runs = files.encodes.map((file, i) => ({
                                  file,

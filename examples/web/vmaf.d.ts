@@ -15,6 +15,8 @@ export interface Options {
     models?: string[];
     /** More features, with options after an equals sign: 'psnr=enable_chroma=false'. */
     features?: string[];
+    /** Threads that share the work on a frame; default 1. More need vmafgpu_threads.wasm and SharedArrayBuffer. */
+    threads?: number;
     /** How RGB frames are converted; without this option, they are refused. */
     colour?: {matrix?: 'bt601'|'bt709'|'bt2020'; range?: 'limited' | 'full'};
 }

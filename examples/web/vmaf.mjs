@@ -36,6 +36,40 @@ async function compile(source) {
     return WebAssembly.compile(source);
 }
 
+/* A thread: a worker that shares the memory, with a stack and thread-local variables of its own. */
+const THREAD = `
+async function run({ module, memory, stack, tls, scorer }, ready) {
+    const wasi_snapshot_preview1 = new Proxy({}, { get: () => () => 52 });
+    const { exports } = await WebAssembly.instantiate(module, { env: { memory }, wasi_snapshot_preview1 });
+    exports.__stack_pointer.value = stack;
+    exports.__wasm_init_tls(tls);
+    ready();
+    exports.vmaf_thread(scorer);
+}`;
+const STACK = 1 << 18;
+
+async function startThread(data) {
+    if (typeof Worker !== 'undefined') {
+        const url =
+            URL.createObjectURL(new Blob([`${THREAD} onmessage = ({ data }) => run(data, () => postMessage(0));`]));
+        const worker = new Worker(url);
+        await new Promise((ok, no) => {
+            worker.onmessage = ok;
+            worker.onerror = (e) => no(new Error(`a thread did not start (${e.message})`));
+            worker.postMessage(data);
+        });
+        URL.revokeObjectURL(url);
+        return worker;
+    }
+    const {Worker: NodeWorker} = await import('node:worker_threads');
+    const code = `const { parentPort, workerData } = require('node:worker_threads');
+        ${THREAD} run(workerData, () => parentPort.postMessage(0));`;
+    const worker = new NodeWorker(code, {eval: true, workerData: data});
+    await new Promise((ok, no) => worker.once('message', ok).once('error', no));
+    worker.unref();
+    return worker;
+}
+
 const isVideoFrame = (frame) => typeof VideoFrame !== 'undefined' && frame instanceof VideoFrame;
 
 /* Returns { width, height, bitDepth, chroma } of a VideoFrame for VMAF.create(). RGB frames become 4:2:0. */
@@ -50,6 +84,8 @@ export class VMAF {
     #scorer;
     #closed = false;
     #busy = false;
+    #memory;
+    #threads = [];
 
     static async create(options) {
         const {width, height, bitDepth = 8, chroma = 420, features = [], colour} = options;
@@ -63,15 +99,29 @@ export class VMAF {
             throw new RangeError(`colour.matrix: must be bt601, bt709 or bt2020 (${colour.matrix})`);
         if (!options.module)
             throw new TypeError('module: is missing; pass fetch("vmafgpu.wasm") or the bytes of this file');
+        const module = await compile(options.module);
+        const isShared = WebAssembly.Module.imports(module).some(({name}) => name === 'memory');
+        const threads = options.threads ?? 1;
+        if (!(threads >= 1 && threads <= 64)) throw new RangeError(`threads: must be 1 to 64 (${threads})`);
+        if (threads > 1 && !isShared) throw new Error('threads: need the module vmafgpu_threads.wasm');
         const self = new VMAF();
-        const instance = await WebAssembly.instantiate(await compile(options.module), {wasi_snapshot_preview1: system});
+        const imports = {wasi_snapshot_preview1: system, env: {}};
+        if (isShared) imports.env.memory = new WebAssembly.Memory({initial: 64, maximum: 16384, shared: true});
+        const instance = await WebAssembly.instantiate(module, imports);
         const c = self.#c = instance.exports;
+        self.#memory = imports.env.memory ?? c.memory;
         c._initialize();
         self.#scorer = c.vmaf_new();
         for (const model of models) self.#check(self.#write(model) && c.vmaf_add_model(self.#scorer));
         for (const feature of features) self.#check(self.#write(feature) && c.vmaf_add_feature(self.#scorer));
+        c.vmaf_set_threads(self.#scorer, threads);
         self.#check(c.vmaf_open(self.#scorer, width, height, bitDepth, chroma, matrix, colour?.range === 'full'));
         Object.assign(self, {width, height, bitDepth, chroma, hasColour: !!colour});
+        for (let i = 1; i < threads; i++) {
+            const stack = c.vmaf_allocate(STACK) + STACK, tls = c.vmaf_allocate(c.__tls_size.value);
+            const data = {module, memory: self.#memory, stack, tls, scorer: self.#scorer};
+            self.#threads.push(await startThread(data));
+        }
         self.frameSize = c.vmaf_frame_size(self.#scorer);
         self.instructionSet = self.#read(c.vmaf_instruction_set(self.#scorer));
         const count = c.vmaf_column_count(self.#scorer);
@@ -81,14 +131,14 @@ export class VMAF {
     }
 
     #read(at) {
-        const bytes = new Uint8Array(this.#c.memory.buffer, at);
+        const bytes = new Uint8Array(this.#memory.buffer, at);
         return new TextDecoder().decode(bytes.slice(0, bytes.indexOf(0)));
     }
 
     #write(text) {
         const bytes = new TextEncoder().encode(`${text}\0`), size = this.#c.vmaf_text_size();
         if (bytes.length > size) throw new RangeError(`a name is too long (${text.slice(0, 40)}...)`);
-        new Uint8Array(this.#c.memory.buffer, this.#c.vmaf_text(), size).set(bytes);
+        new Uint8Array(this.#memory.buffer, this.#c.vmaf_text(), size).set(bytes);
         return true;
     }
 
@@ -146,7 +196,7 @@ export class VMAF {
     /* Writes a frame into the buffer of a side. Returns its vmafgpu_pixels, or a promise of them. */
     #put(frame, side) {
         const buffer = () => new Uint8Array(
-            this.#c.memory.buffer, this.#c.vmaf_buffer(this.#scorer, side),
+            this.#memory.buffer, this.#c.vmaf_buffer(this.#scorer, side),
             Math.max(this.frameSize, this.hasColour ? 4 * this.width * this.height : 0));
         if (isVideoFrame(frame)) return this.#putVideoFrame(frame, buffer);
         let {data = frame, format = 'planar'} = frame;
@@ -219,7 +269,7 @@ export class VMAF {
     #ready() {
         const c = this.#c, scores = [];
         while (c.vmaf_next(this.#scorer)) {
-            const values = new Float64Array(c.memory.buffer, c.vmaf_values(this.#scorer), this.columns.length);
+            const values = new Float64Array(this.#memory.buffer, c.vmaf_values(this.#scorer), this.columns.length);
             scores.push({
                 index: c.vmaf_index(this.#scorer),
                 score: this.scoreColumn < 0 ? NaN : values[this.scoreColumn],
@@ -252,6 +302,9 @@ export class VMAF {
     }
 
     close() {
+        if (this.#threads.length) this.#c.vmaf_stop_threads(this.#scorer);
+        for (const thread of this.#threads) thread.terminate();
+        this.#threads = [];
         if (!this.#closed && this.#scorer) this.#c.vmaf_close(this.#scorer);
         this.#closed = true;
     }

@@ -11,7 +11,14 @@ web_flags   := -O2 -msimd128 -Wall -Wextra -mexec-model=reactor -Wl,-z,stack-siz
                $(if $(filter all,$(WEB_FEATURES)),,$(addprefix -DVMAFGPU_NO_,SSIM PSNR_HVS CIEDE FLOAT))
 
 .PHONY: web
-web_files   := $(addprefix $(BUILD)/web/,vmaf.html vmafgpu.wasm vmaf.mjs vmaf.d.ts)
+# The second module has threads. Its memory is shared, so browsers load it only in pages that are cross-origin isolated.
+# The C library of Debian is not compiled for shared memory. This is safe, because threads allocate no memory and call
+# no functions that have a state.
+comma       ?= ,
+web_link    := --shared-memory --import-memory --initial-memory=4194304 --max-memory=1073741824 --no-check-features \
+               --export=__stack_pointer --export=__wasm_init_tls --export=__tls_size
+web_threads := -matomics -mbulk-memory $(addprefix -Wl$(comma),$(web_link))
+web_files   := $(addprefix $(BUILD)/web/,vmaf.html vmafgpu.wasm vmafgpu_threads.wasm vmaf.mjs vmaf.d.ts)
 web: $(web_files)
 
 $(BUILD)/web/vmafgpu.wasm: $(web_sources) examples/web/web.mk
@@ -22,6 +29,9 @@ $(BUILD)/web/vmafgpu.wasm: $(web_sources) examples/web/web.mk
 	@rm -f $@.try
 	$(WASM_CC) --target=wasm32-wasi $(web_flags) -o $@ examples/web/module.c
 
+$(BUILD)/web/vmafgpu_threads.wasm: $(BUILD)/web/vmafgpu.wasm
+	$(WASM_CC) --target=wasm32-wasi $(web_flags) $(web_threads) -o $@ examples/web/module.c
+
 $(BUILD)/web/vmaf.%: examples/web/vmaf.%
 	@mkdir -p $(@D)
 	cp $< $@
@@ -29,7 +39,7 @@ $(BUILD)/web/vmaf.%: examples/web/vmaf.%
 # The page contains the module and all code, so that it also works as a local file. page.html marks the places.
 web_insert   = -e '/^@$(1)@$$/{r $(2)' -e 'd;}'
 $(BUILD)/web/vmaf.html: $(addprefix examples/web/,page.html page.js worker.js vmaf.mjs web.mk) $(BUILD)/web/vmafgpu.wasm
-	base64 $(BUILD)/web/vmafgpu.wasm > $@.base64
+	gzip -9nc $(BUILD)/web/vmafgpu.wasm | base64 > $@.base64
 	sed -e 's/^export //' examples/web/vmaf.mjs > $@.module
 	sed $(call web_insert,WASM,$@.base64) $(call web_insert,MODULE,$@.module) \
 	    $(call web_insert,WORKER,examples/web/worker.js) $(call web_insert,PAGE,examples/web/page.js) \

@@ -29,7 +29,7 @@ vmaf_flags   := $(vmaf_folder) $(if $(EMBED),-I$(BUILD)) \
                 $(if $(filter nvidia,$(EMBED)),-DVMAFGPU_NVIDIA_HEADER='"vmafgpu_nvidia.h"') \
                 $(if $(filter amd,$(EMBED)),-DVMAFGPU_AMD_HEADER='"vmafgpu_amd.h"')
 # Libraries that programs need in addition if they link libvmaf.a
-vmaf_private := $(if $(WINDOWS),,-lm -lpthread $(if $(filter Linux,$(shell uname -s)),-ldl))
+vmaf_private := $(if $(WINDOWS),-lpthread,-lm -lpthread $(if $(filter Linux,$(shell uname -s)),-ldl))
 
 .PHONY: libvmaf install-libvmaf uninstall-libvmaf vmaf_forced
 

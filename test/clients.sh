@@ -69,7 +69,7 @@ build_ffmpeg() {
     shift 2
     # shellcheck disable=SC2086
     [ -f ffbuild/config.mak ] || sh "$fetched"/ffmpeg-*/configure $parts "$@" > configured || return
-    rm -f ffmpeg ffmpeg.exe
+    rm -f ffmpeg ffmpeg_g ffmpeg.exe ffmpeg_g.exe
     make -j2 "ffmpeg$(sed -n 's/^EXESUF=//p' ffbuild/config.mak)"
 }
 

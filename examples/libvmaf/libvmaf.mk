@@ -35,7 +35,7 @@ vmaf_flags   := $(vmaf_folder) $(if $(EMBED),-I$(BUILD)) \
                 $(if $(filter nvidia,$(EMBED)),-DVMAFGPU_NVIDIA_HEADER='"vmafgpu_nvidia.h"') \
                 $(if $(filter amd,$(EMBED)),-DVMAFGPU_AMD_HEADER='"vmafgpu_amd.h"')
 # Libraries that programs need in addition if they link libvmaf.a
-vmaf_private := $(if $(WINDOWS),,-lm -lpthread $(LIBDL))
+vmaf_private := $(if $(WINDOWS),-lpthread,-lm -lpthread $(LIBDL))
 
 .PHONY: libvmaf install-libvmaf uninstall-libvmaf vmaf_forced
 

@@ -337,11 +337,11 @@
  *       vmafgpu_stream_wait() may also overwrite the frame.
  *   - Luma in device memory is read in place if the address and pitch are multiples of 16 bytes, the length of a row is
  *     a multiple of 4 bytes, samples are in the low bits, and config.max_edit_size is 0.
- *   - Streams: a frame must be ready when the GPU reads it. If it is filled by work on a stream, set gpu.stream, or call
+ *   - Streams: a frame must be ready when the GPU reads it. If work on a stream fills it, set gpu.stream, or call
  *     vmafgpu_after_stream() before the push. The streams of the library do not wait for the default stream, although
- *     streams of a program usually do. So if gpu.stream is 0, frames that work on the default stream still fills are
- *     scored too early, without an error: pass CU_STREAM_LEGACY, or call vmafgpu_after_stream(v, NULL). The default
- *     stream has the handle 0 in most frameworks.
+ *     streams of a program usually do. If gpu.stream is 0, frames that work on the default stream still fills are
+ *     therefore scored too early, without an error: pass CU_STREAM_LEGACY, or call vmafgpu_after_stream(v, NULL). The
+ *     default stream has the handle 0 in most frameworks.
  *   - You can call the library from any thread, whatever CUDA context or HIP device is current. The library restores
  *     the current context or device and leaves no error state in HIP. Several contexts can share a GPU.
  *
@@ -872,7 +872,8 @@ typedef struct vmafgpu_frame {
     const void     *data[3];
     ptrdiff_t       pitch[3];
     vmafgpu_memory  memory;        /* default: host                                                          */
-    vmafgpu_pixels  pixels;        /* default: YUV. With RGB, only data[0] and pitch[0] are used, except in RGB8_PLANAR */
+    vmafgpu_pixels  pixels;        /* default: YUV. With RGB, only data[0] and pitch[0] are used (and
+                                      data[1] and data[2] with RGB8_PLANAR) */
     uint64_t        tag;           /* any value, for example a timestamp or a pointer. vmafgpu_score.tag returns the tag
                                       of the distorted frame; the tags of other frames are ignored */
 } vmafgpu_frame;
@@ -977,7 +978,7 @@ typedef enum vmafgpu_reciprocal {
     VMAFGPU_RECIPROCAL_DIVISION    /* as on ARM */
 } vmafgpu_reciprocal;
 
-enum { VMAFGPU_ALL_DEVICES = -1 };  /* for gpu.device_count */
+enum vmafgpu_all_devices { VMAFGPU_ALL_DEVICES = -1 };  /* for gpu.device_count */
 
 /* Number type in which a GPU computes the per-sample statistics of VIF. The results are bit-identical for both
  * types. */
@@ -7639,7 +7640,7 @@ VMAFGPU__FN uint32_t vmafgpu__luma_sample(const vmafgpu__luma_parts *p, uint32_t
     return (high + (low >> VMAFGPU__LUMA_PART)) >> (VMAFGPU__LUMA_SHIFT - VMAFGPU__LUMA_PART);
 }
 
-/* The memory layout of a pixel format: bytes per pixel, which are 1 if the components are in planes; bits per component;
+/* The memory layout of a pixel format: bytes per pixel, or 1 if the components are in planes; bits per component;
  * whether blue comes first. The first component has the lowest bits. Components of 16 bits are half floats. */
 typedef struct vmafgpu__pixel_form {
     int32_t bytes, bits, is_reversed;

@@ -347,9 +347,9 @@
  *     a multiple of 4 bytes, samples are in the low bits, and config.max_edit_size is 0.
  *   - Streams: a frame must be ready when the GPU reads it. If work on a stream fills it, set gpu.stream, or call
  *     vmafgpu_after_stream() before the push. The streams of the library do not wait for the default stream, although
- *     streams of a program usually do. So if gpu.stream is 0, frames that work on the default stream still fills are
- *     scored too early, without an error: pass CU_STREAM_LEGACY, or call vmafgpu_after_stream(v, NULL). The default
- *     stream has the handle 0 in most frameworks.
+ *     streams of a program usually do. If gpu.stream is 0, frames that work on the default stream still fills are
+ *     therefore scored too early, without an error: pass CU_STREAM_LEGACY, or call vmafgpu_after_stream(v, NULL). The
+ *     default stream has the handle 0 in most frameworks.
  *   - You can call the library from any thread, whatever CUDA context or HIP device is current. The library restores
  *     the current context or device and leaves no error state in HIP. Several contexts can share a GPU.
  *
@@ -998,7 +998,7 @@ typedef enum vmafgpu_reciprocal {
     VMAFGPU_RECIPROCAL_DIVISION    /* as on ARM */
 } vmafgpu_reciprocal;
 
-enum { VMAFGPU_ALL_DEVICES = -1 };  /* for gpu.device_count */
+enum vmafgpu_all_devices { VMAFGPU_ALL_DEVICES = -1 };  /* for gpu.device_count */
 
 /* Number type in which a GPU computes the per-sample statistics of VIF. The results are bit-identical for both
  * types. */
@@ -7717,9 +7717,8 @@ VMAFGPU__FN uint32_t vmafgpu__luma_sample(const vmafgpu__luma_parts *p, uint32_t
     return (high + (low >> VMAFGPU__LUMA_PART)) >> (VMAFGPU__LUMA_SHIFT - VMAFGPU__LUMA_PART);
 }
 
-/* The memory layout of a pixel format: bytes per pixel, which are 1 if the components are in planes; bits per
- * component; whether blue comes first. The first component is in the lowest bits. Components of 16 bits are half
- * floats. */
+/* The memory layout of a pixel format: bytes per pixel, or 1 if the components are in planes; bits per component;
+ * whether blue comes first. The first component is in the lowest bits. Components of 16 bits are half floats. */
 typedef struct vmafgpu__pixel_form {
     int32_t bytes, bits, is_reversed;
 } vmafgpu__pixel_form;

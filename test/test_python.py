@@ -581,6 +581,22 @@ class Scoring(unittest.TestCase):
             thread.join()
 
 
+class Documents(unittest.TestCase):
+    """The Python code in examples/python/README.md runs."""
+
+    def test_readme(self):
+        with open(os.path.join(TOP, "examples", "python", "README.md"), encoding="utf-8") as file:
+            code = re.findall(r"^```python\n(.*?)^```", file.read(), flags=re.S | re.M)
+        self.assertEqual(len(code), 1)
+        frame = Array(noise(1, W * H), (H, W))
+        side, printed = Array(b"".join(map(luma, clip(1, 3))), (3, H, W)), []
+        exec(code[0].replace("1920, 1080", "%d, %d" % (W, H)), {
+            "reference": side, "distorted": side, "pairs": [(frame, frame)] * 2,
+            "print": lambda *values: printed.append(values)})
+        self.assertEqual([len(line) for line in printed], [3, 3])
+        self.assertGreater(printed[1][2], 0.999)
+
+
 class Simulated(unittest.TestCase):
     """Arrays in the memory of a simulated GPU."""
 

@@ -35531,7 +35531,7 @@ static void vmafgpu__record_append(const vmafgpu__recorded *r, uint64_t size) {
     (void)fflush(sink.file);
 }
 
-/* Records a call or its result. A context that another call uses is not looked at; that call will fail. Returns the
+/* Records a call or its result. Ignores a context that another call uses: the new call fails. Returns the
  * number of the call, or 0 if it is not recorded. */
 static uint32_t vmafgpu__record(vmafgpu__recorded *r) {
     const int is_result = r->kind == VMAFGPU__RECORD_RESULT;

@@ -87,7 +87,7 @@ mv "$work/fuzz.o" "$work/whole.o"
 run_clip whole
 mv "$work/fuzz.calls" "$work/whole.calls"
 replay 0 whole.calls
-check 'all scores are compared' grep -q '^replay: 23 calls, 315 values compared, 0 clips not compared, 0 diff' "$work/out"
+check 'all scores are compared' grep -q '^replay: 23 calls, 315 values compared, 0 clips not compared, 0' "$work/out"
 
 # The file ends with the score of the last frame, its result code (8 bytes), and the record of the close (32 bytes).
 size=$(wc -c < "$work/whole.calls")
@@ -113,7 +113,7 @@ run_clip bounded
 check 'bounded: size' [ "$(wc -c < "$work/bounded.calls")" -le 100000 ]
 check 'bounded: not empty' [ "$(wc -c < "$work/bounded.calls")" -gt 80000 ]
 replay 0 bounded.calls
-check 'bounded: says so' grep -q 'has reached its largest size' "$work/out"
+check 'bounded: reported' grep -q 'has reached its largest size' "$work/out"
 
 record hashes -DVMAFGPU_RECORD_HASHES
 run_clip hashes

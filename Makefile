@@ -188,6 +188,10 @@ demo: $(BUILD)/vmafgpu $(BUILD)/test/make_clip
 
 # ---- tests ----
 
+# Repeats the calls that a build with VMAFGPU_RECORD has written.
+$(BUILD)/replay$(EXE): test/replay.c $(BUILD)/vmafgpu.o Makefile
+	$(compile) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
+
 $(BUILD)/test/make_clip$(EXE): test/make_clip.c test/clip.h Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(LDFLAGS)
 
@@ -287,7 +291,7 @@ $(BUILD)/test/libsimulated_%.so:
 
 # Programs that test scripts may call
 called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) $(BUILD)/vmafgpu$(EXE) $(examples) \
-              $(if $(WINDOWS),,libvmaf shared $(BUILD)/fuzz/levels \
+              $(if $(WINDOWS),,libvmaf shared $(BUILD)/fuzz/levels $(BUILD)/replay \
                   $(addprefix $(BUILD)/test/,libvmaf_client libvmaf_hostile fuzz_libvmaf fuzz_api)) \
               $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
 

@@ -476,6 +476,13 @@
  *   VMAFGPU_DEBUG                  with VMAFGPU_IMPLEMENTATION: detects use after close: calls on a closed context fail
  *                                  and a second close is ignored, until the memory of the context is reused.
  *                                  vmafgpu_last_error(NULL) returns the message
+ *   VMAFGPU_RECORD "file"          with VMAFGPU_IMPLEMENTATION, for bug reports: writes the opens, closes, resets,
+ *                                  pushes, flushes and single pairs of the process to this file, with configs, frames
+ *                                  and scores. `build/replay file` (make build/replay) repeats them and compares the
+ *                                  scores. Edits, maps and models from files are not recorded, and frames in GPU
+ *                                  memory only by name. VMAFGPU_RECORD_SIZE bounds the file (default 256 MiB);
+ *                                  VMAFGPU_RECORD_HASHES stores hashes of frames instead of samples. This build has
+ *                                  global state, and calls take longer
  *   VMAFGPU_NO_JSON                no reader for the JSON text of models
  *   VMAFGPU_NO_MODELS              no built-in models; models/model_embed.h is not included
  *   VMAFGPU_NO_VMAF_V0_6_1, ...    each omits one built-in model; models/model_embed.h lists the names
@@ -635,7 +642,7 @@
  *   >>config            defaults, ranges, rules             >>inputs            models, features, columns
  *   >>open              from a config to a context          >>public            API: contexts, frames, pairs
  *   >>public edits      API: maps and edits                 >>public scores     API: scores, pooling, names
- *   >>description       API: state of a context as JSON
+ *   >>description       API: state of a context as JSON     >>record            VMAFGPU_RECORD: a file of the calls
  *   >>levels            vector code per instruction set     >>level operations  operations of an instruction set
  *
  * HOW A PAIR IS PROCESSED. vmafgpu_push() checks the frames. vmafgpu__submit() assigns the pair a position and passes
@@ -34095,6 +34102,21 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
 /* ================================================================================================
  * >>public                                       API: contexts, frames, pairs
  * ================================================================================================ */
+#ifdef VMAFGPU_RECORD /* >>record defines functions with the public names; these call the functions below */
+#define vmafgpu_open             vmafgpu__recorded_open
+#define vmafgpu_close            vmafgpu__recorded_close
+#define vmafgpu_reset            vmafgpu__recorded_reset
+#define vmafgpu_push             vmafgpu__recorded_push
+#define vmafgpu_try_push         vmafgpu__recorded_try_push
+#define vmafgpu_push_many        vmafgpu__recorded_push_many
+#define vmafgpu_push_preceding   vmafgpu__recorded_push_preceding
+#define vmafgpu_push_following   vmafgpu__recorded_push_following
+#define vmafgpu_flush            vmafgpu__recorded_flush
+#define vmafgpu_score_pair       vmafgpu__recorded_score_pair
+#define vmafgpu_score_candidates vmafgpu__recorded_score_candidates
+VMAFGPU_API void vmafgpu_close(vmafgpu *context);
+#endif
+
 /* ---- frames that can be reused ---- */
 
 /* Returns the number of pairs whose frames the caller may reuse. */
@@ -35660,6 +35682,382 @@ VMAFGPU_API size_t vmafgpu_describe(vmafgpu *context, char *buffer, size_t size)
         buffer[w.length < w.size ? w.length : w.size - 1] = '\0';
     return w.length;
 }
+
+#ifdef VMAFGPU_RECORD
+/* ================================================================================================
+ * >>record                                       VMAFGPU_RECORD: a file of the calls
+ * ================================================================================================
+ * The file starts with a header: 16 bytes of text, the size of the file, VMAFGPU_ABI, and the size of a config. Records
+ * follow: kind, number of the call, address of the context, size of the rest, the rest. Each call has a record before
+ * it runs, so that a crash is recorded too, and a record with its results. The size in the header is updated after each
+ * record, so a file of another size is truncated. Numbers are in the byte order of the machine. test/replay.c reads the
+ * file.
+ */
+#undef vmafgpu_open
+#undef vmafgpu_close
+#undef vmafgpu_reset
+#undef vmafgpu_push
+#undef vmafgpu_try_push
+#undef vmafgpu_push_many
+#undef vmafgpu_push_preceding
+#undef vmafgpu_push_following
+#undef vmafgpu_flush
+#undef vmafgpu_score_pair
+#undef vmafgpu_score_candidates
+
+#ifndef VMAFGPU_RECORD_SIZE
+#define VMAFGPU_RECORD_SIZE (256 << 20)
+#endif
+
+enum {
+    VMAFGPU__RECORD_OPEN = 1,
+    VMAFGPU__RECORD_CLOSE,
+    VMAFGPU__RECORD_RESET,
+    VMAFGPU__RECORD_PUSH,
+    VMAFGPU__RECORD_MANY,
+    VMAFGPU__RECORD_PRECEDING,
+    VMAFGPU__RECORD_FOLLOWING,
+    VMAFGPU__RECORD_FLUSH,
+    VMAFGPU__RECORD_PAIRS,
+    VMAFGPU__RECORD_RESULT,
+    VMAFGPU__RECORD_STOP,     /* the file has reached VMAFGPU_RECORD_SIZE */
+    VMAFGPU__RECORD_ROOM = 64 /* bytes that are kept for that record */
+};
+
+static struct {
+    FILE *file;
+    uint64_t size;
+    uint32_t calls;
+    int lock, is_over; /* lock: atomic */
+} vmafgpu__recorder;
+
+/* A call and its result. The members that the kind does not need are 0. */
+typedef struct vmafgpu__recorded {
+    int kind, called; /* called: kind of the call of a result */
+    uint32_t number;
+    vmafgpu *v;
+    const vmafgpu_config *config;
+    vmafgpu *const *contexts;
+    const vmafgpu_frame *reference, *distorted, *previous;
+    int count;
+    vmafgpu_result result;
+    const vmafgpu_score *scores;
+} vmafgpu__recorded;
+
+/* Counts bytes if `file` is NULL. */
+typedef struct vmafgpu__record_sink {
+    FILE *file;
+    uint64_t size;
+} vmafgpu__record_sink;
+
+static void vmafgpu__record_bytes(vmafgpu__record_sink *s, const void *bytes, size_t size) {
+    s->size += size;
+    if (s->file && size)
+        (void)fwrite(bytes, 1, size, s->file);
+}
+
+static void vmafgpu__record_whole(vmafgpu__record_sink *s, uint64_t value) {
+    vmafgpu__record_bytes(s, &value, sizeof value);
+}
+
+static void vmafgpu__record_text(vmafgpu__record_sink *s, const char *text) {
+    vmafgpu__record_whole(s, text ? strlen(text) : UINT64_MAX);
+    vmafgpu__record_bytes(s, text, text ? strlen(text) : 0);
+}
+
+static void vmafgpu__record_config(vmafgpu__record_sink *s, const vmafgpu_config *c) {
+    const int models = c->models && c->model_count > 0 && c->model_count <= VMAFGPU__MAX_MODELS ? c->model_count : 0;
+    const int features =
+        c->features && c->feature_count > 0 && c->feature_count <= VMAFGPU__MAX_FEATURE_CONFIGS ? c->feature_count : 0;
+    vmafgpu__record_bytes(s, c, sizeof *c);
+    vmafgpu__record_whole(s, (uint64_t)models);
+    for (int i = 0; i < models; i++) {
+        vmafgpu__record_bytes(s, &c->models[i], sizeof c->models[i]);
+        vmafgpu__record_text(s, c->models[i].version);
+        vmafgpu__record_text(s, c->models[i].model ? c->models[i].model->name : NULL);
+        vmafgpu__record_text(s, c->models[i].name);
+        vmafgpu__record_text(s, c->models[i].options);
+    }
+    vmafgpu__record_whole(s, (uint64_t)features);
+    for (int i = 0; i < features; i++) {
+        vmafgpu__record_text(s, c->features[i].name);
+        vmafgpu__record_text(s, c->features[i].options);
+    }
+}
+
+/* Whether the library accepts the planes of a frame, so that they can be read. The error message stays as it is. */
+static int vmafgpu__record_can_read(vmafgpu *v, const vmafgpu_frame *frame, int with_chroma) {
+    char error[sizeof v->error];
+    void (*on_log)(void *, vmafgpu_log_level, const char *) = v->config.on_log;
+    if (!frame || (frame->memory != VMAFGPU_MEMORY_HOST && frame->memory != VMAFGPU_MEMORY_PINNED))
+        return 0;
+    memcpy(error, v->error, sizeof error);
+    v->config.on_log = NULL;
+    const int is_fine = vmafgpu__check_frame(v, "", "", frame) == VMAFGPU_OK &&
+                        (!with_chroma || vmafgpu__check_chroma(v, "", "", frame) == VMAFGPU_OK);
+    v->config.on_log = on_log;
+    memcpy(v->error, error, sizeof error);
+    return is_fine;
+}
+
+static void vmafgpu__record_row(vmafgpu__record_sink *s, uint64_t *hash, const uint8_t *row, size_t size) {
+#ifdef VMAFGPU_RECORD_HASHES
+    for (size_t i = 0; s->file && i < size; i++)
+        *hash = (*hash ^ row[i]) * 0x100000001b3u;
+#else
+    (void)hash;
+    vmafgpu__record_bytes(s, row, size);
+#endif
+}
+
+/* Writes a frame: the struct, what follows ('s': samples, 'h': a hash, '-': nothing), and the rows without padding. */
+static void vmafgpu__record_frame(vmafgpu__record_sink *s, vmafgpu *v, const vmafgpu_frame *frame) {
+    static const size_t pixel_sizes[] = { 0, 4, 4, 3, 4, 8 };
+    const vmafgpu_config *c = &v->config;
+    vmafgpu_frame none;
+    uint64_t hash = 0xcbf29ce484222325u;
+    int with_chroma = 0;
+    for (int i = 0; i < v->extractor_count; i++)
+        with_chroma |= v->extractors[i].needs_chroma;
+    const int is_readable = vmafgpu__record_can_read(v, frame, with_chroma);
+    memset(&none, 0, sizeof none);
+    vmafgpu__record_bytes(s, frame ? frame : &none, sizeof none);
+    if (!is_readable) {
+        vmafgpu__record_whole(s, '-');
+        return;
+    }
+#ifdef VMAFGPU_RECORD_HASHES
+    vmafgpu__record_whole(s, 'h');
+#else
+    vmafgpu__record_whole(s, 's');
+#endif
+    vmafgpu__record_whole(s, (uint64_t)with_chroma);
+    if (frame->pixels) {
+        const size_t size = pixel_sizes[frame->pixels] * (size_t)c->width;
+        const ptrdiff_t pitch = frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)size;
+        for (int y = 0; y < c->height; y++)
+            vmafgpu__record_row(s, &hash, (const uint8_t *)frame->data[0] + y * pitch, size);
+    } else {
+        const int planes = !with_chroma ? 1 : vmafgpu__is_interleaved(c) ? 2 : 3;
+        for (int plane = 0; plane < planes; plane++) {
+            int step;
+            for (int y = 0; y < vmafgpu__plane_height(c, plane); y++) {
+                const uint8_t *row = vmafgpu__frame_row(c, frame, plane, y, &step);
+                vmafgpu__record_row(s, &hash, row, (size_t)vmafgpu__plane_width(c, plane) * (size_t)step);
+            }
+        }
+    }
+#ifdef VMAFGPU_RECORD_HASHES
+    vmafgpu__record_whole(s, hash);
+#endif
+}
+
+/* Writes the pooled values of a flushed clip and, if they are kept, the scores. */
+static void vmafgpu__record_clip(vmafgpu__record_sink *s, const vmafgpu *v) {
+    const int64_t rows = vmafgpu__rows_of(v, vmafgpu__ready(v)), kept = v->config.discard_scores ? 0 : rows;
+    vmafgpu__record_whole(s, (uint64_t)v->column_count);
+    vmafgpu__record_whole(s, (uint64_t)rows);
+    vmafgpu__record_whole(s, (uint64_t)v->pooled);
+    vmafgpu__record_whole(s, (uint64_t)kept);
+    for (int i = 0; i < v->column_count && v->pooled; i++) {
+        double value = v->totals[i].sum / (double)v->pooled;
+        vmafgpu__record_bytes(s, &value, sizeof value);
+    }
+    for (int64_t i = 0; i < kept; i++)
+        vmafgpu__record_bytes(s, vmafgpu__row(v, i), sizeof(double) * (size_t)(v->column_count + 1));
+}
+
+static void vmafgpu__record_rest(vmafgpu__record_sink *s, const vmafgpu__recorded *r) {
+    switch (r->kind) {
+    case VMAFGPU__RECORD_OPEN: vmafgpu__record_config(s, r->config); break;
+    case VMAFGPU__RECORD_PUSH:
+    case VMAFGPU__RECORD_MANY:
+    case VMAFGPU__RECORD_PRECEDING:
+    case VMAFGPU__RECORD_FOLLOWING:
+    case VMAFGPU__RECORD_PAIRS:
+        vmafgpu__record_whole(s, (uint64_t)r->count);
+        vmafgpu__record_whole(s, r->previous != NULL);
+        for (int i = 0; i < r->count && r->kind == VMAFGPU__RECORD_MANY; i++)
+            vmafgpu__record_whole(s, (uint64_t)(uintptr_t)r->contexts[i]);
+        vmafgpu__record_frame(s, r->v, r->reference);
+        for (int i = 0; i < r->count; i++)
+            vmafgpu__record_frame(s, r->v, r->distorted ? &r->distorted[i] : NULL);
+        if (r->previous)
+            vmafgpu__record_frame(s, r->v, r->previous);
+        break;
+    case VMAFGPU__RECORD_RESULT:
+        vmafgpu__record_whole(s, (uint64_t)(int64_t)r->result);
+        if (r->called == VMAFGPU__RECORD_FLUSH && r->v->flushed)
+            vmafgpu__record_clip(s, r->v);
+        if (r->called == VMAFGPU__RECORD_PAIRS && r->result == VMAFGPU_OK) {
+            vmafgpu__record_whole(s, (uint64_t)r->v->column_count);
+            for (int i = 0; i < r->count; i++)
+                vmafgpu__record_bytes(s, r->scores[i].values, sizeof(double) * (size_t)r->v->column_count);
+        }
+        break;
+    default: break;
+    }
+}
+
+/* Writes bytes at the end of the file: the head of a record, and the rest, which needs `size` bytes. */
+static void vmafgpu__record_append(const vmafgpu__recorded *r, uint64_t size) {
+    vmafgpu__record_sink sink = { vmafgpu__recorder.file, 0 };
+    vmafgpu__record_whole(&sink, (uint64_t)r->kind);
+    vmafgpu__record_whole(&sink, r->number);
+    vmafgpu__record_whole(&sink, (uint64_t)(uintptr_t)r->v);
+    vmafgpu__record_whole(&sink, size);
+    vmafgpu__record_rest(&sink, r);
+    vmafgpu__recorder.size += sink.size;
+    (void)fseek(sink.file, 16, SEEK_SET);
+    vmafgpu__record_whole(&sink, vmafgpu__recorder.size);
+    (void)fseek(sink.file, 0, SEEK_END);
+    (void)fflush(sink.file);
+}
+
+/* Records a call or its result. Ignores a context that another call uses: the new call fails. Returns the
+ * number of the call, or 0 if it is not recorded. */
+static uint32_t vmafgpu__record(vmafgpu__recorded *r) {
+    const int is_result = r->kind == VMAFGPU__RECORD_RESULT;
+    if (is_result ? !r->number : r->v && vmafgpu__atomic_get(&r->v->is_busy))
+        return 0;
+    if (r->v && !r->v->is_open && !is_result && r->kind != VMAFGPU__RECORD_CLOSE)
+        return 0;
+    if (!r->v && r->kind != VMAFGPU__RECORD_OPEN && !is_result)
+        return 0;
+    while (!vmafgpu__atomic_change(&vmafgpu__recorder.lock, 0, 1))
+        vmafgpu__give_way();
+    if (!vmafgpu__recorder.file && !vmafgpu__recorder.is_over) {
+        vmafgpu__record_sink sink = { fopen(VMAFGPU_RECORD, "wb"), 0 };
+        vmafgpu__recorder.file = sink.file;
+        vmafgpu__recorder.is_over = !sink.file;
+        if (sink.file) {
+            vmafgpu__record_bytes(&sink, "vmafgpu record 1", 16);
+            vmafgpu__record_whole(&sink, 40);
+            vmafgpu__record_whole(&sink, VMAFGPU_ABI);
+            vmafgpu__record_whole(&sink, sizeof(vmafgpu_config));
+            vmafgpu__recorder.size = sink.size;
+        }
+    }
+    if (!vmafgpu__recorder.is_over) {
+        vmafgpu__record_sink counted = { NULL, 0 };
+        r->number = is_result ? r->number : ++vmafgpu__recorder.calls;
+        vmafgpu__record_rest(&counted, r);
+        if (vmafgpu__recorder.size + counted.size + 2 * VMAFGPU__RECORD_ROOM > (uint64_t)VMAFGPU_RECORD_SIZE) {
+            r->kind = VMAFGPU__RECORD_STOP;
+            counted.size = 0;
+            vmafgpu__recorder.is_over = 1;
+        }
+        vmafgpu__record_append(r, counted.size);
+    }
+    vmafgpu__atomic_set(&vmafgpu__recorder.lock, 0);
+    return vmafgpu__recorder.is_over ? 0 : r->number;
+}
+
+static vmafgpu_result vmafgpu__record_result(vmafgpu__recorded *r, vmafgpu_result result) {
+    r->called = r->kind;
+    r->kind = VMAFGPU__RECORD_RESULT;
+    r->result = result;
+    (void)vmafgpu__record(r);
+    return result;
+}
+
+static vmafgpu__recorded vmafgpu__record_call(int kind, vmafgpu *v, const vmafgpu_frame *reference,
+                                              const vmafgpu_frame *distorted, int count) {
+    vmafgpu__recorded r;
+    memset(&r, 0, sizeof r);
+    r.kind = kind;
+    r.v = v;
+    r.reference = reference;
+    r.distorted = distorted;
+    r.count = count;
+    return r;
+}
+
+/* Records a call that has been described, and evaluates it. */
+#define VMAFGPU__RECORDED(r, call) \
+    do { \
+        const int kind_ = (r).kind; \
+        (r).number = vmafgpu__record(&(r)); \
+        (r).kind = kind_; \
+        return vmafgpu__record_result(&(r), call); \
+    } while (0)
+
+VMAFGPU_API vmafgpu_result vmafgpu_open(vmafgpu **context, const vmafgpu_config *config) {
+    vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_OPEN, NULL, NULL, NULL, 0);
+    r.config = config;
+    r.number = context && config ? vmafgpu__record(&r) : 0;
+    r.kind = VMAFGPU__RECORD_OPEN;
+    const vmafgpu_result result = vmafgpu__recorded_open(context, config);
+    r.v = context ? *context : NULL;
+    return vmafgpu__record_result(&r, result);
+}
+
+VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
+    vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_CLOSE, context, NULL, NULL, 0);
+    (void)vmafgpu__record(&r);
+    vmafgpu__recorded_close(context);
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context) {
+    vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_RESET, context, NULL, NULL, 0);
+    VMAFGPU__RECORDED(r, vmafgpu__recorded_reset(context));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference,
+                                        const vmafgpu_frame *distorted) {
+    vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_PUSH, context, reference, distorted, 1);
+    VMAFGPU__RECORDED(r, vmafgpu__recorded_push(context, reference, distorted));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_frame *reference,
+                                            const vmafgpu_frame *distorted) {
+    vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_PUSH, context, reference, distorted, 1);
+    VMAFGPU__RECORDED(r, vmafgpu__recorded_try_push(context, reference, distorted));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
+                                             const vmafgpu_frame *distorted, vmafgpu_result *results) {
+    vmafgpu *first = contexts && count > 0 && distorted ? contexts[0] : NULL;
+    vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_MANY, first, reference, distorted, count);
+    r.contexts = contexts;
+    VMAFGPU__RECORDED(r, vmafgpu__recorded_push_many(contexts, count, reference, distorted, results));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_push_preceding(vmafgpu *context, const vmafgpu_frame *reference) {
+    vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_PRECEDING, context, reference, NULL, 0);
+    VMAFGPU__RECORDED(r, vmafgpu__recorded_push_preceding(context, reference));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_push_following(vmafgpu *context, const vmafgpu_frame *reference) {
+    vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_FOLLOWING, context, reference, NULL, 0);
+    VMAFGPU__RECORDED(r, vmafgpu__recorded_push_following(context, reference));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context) {
+    vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_FLUSH, context, NULL, NULL, 0);
+    VMAFGPU__RECORDED(r, vmafgpu__recorded_flush(context));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *reference,
+                                              const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
+                                              vmafgpu_score *score) {
+    vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_PAIRS, score ? context : NULL, reference, distorted, 1);
+    r.previous = previous;
+    r.scores = score;
+    VMAFGPU__RECORDED(r, vmafgpu__recorded_score_pair(context, reference, distorted, previous, score));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_score_candidates(vmafgpu *context, const vmafgpu_frame *reference,
+                                                    const vmafgpu_frame *distorted, int count,
+                                                    const vmafgpu_frame *previous, vmafgpu_score *scores) {
+    const int is_recorded = distorted && scores && count > 0 && count <= VMAFGPU__MAX_DISTORTED;
+    vmafgpu__recorded r =
+        vmafgpu__record_call(VMAFGPU__RECORD_PAIRS, is_recorded ? context : NULL, reference, distorted, count);
+    r.previous = previous;
+    r.scores = scores;
+    VMAFGPU__RECORDED(r, vmafgpu__recorded_score_candidates(context, reference, distorted, count, previous, scores));
+}
+#endif /* VMAFGPU_RECORD */
 
 VMAFGPU__COLD_END
 

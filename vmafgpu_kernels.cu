@@ -29,7 +29,7 @@
  *                           defines a kernel with one argument, `launch`. `threads` is the number of threads of a
  *                           block. `blocks` is the number of blocks that must fit on a multiprocessor at the same
  *                           time; targets may ignore it. Blocks are one-dimensional and consist of whole warps
- * GPU_KERNEL_UP_TO(...)     does the same for blocks of at most `threads` threads
+ * GPU_KERNEL_UP_TO(...)     defines such a kernel for blocks of at most `threads` threads
  * LANES                     number of lanes in a warp, 32 or 64
  * GPU_SURFACES              defined if the functions marked (surfaces) exist
  * GPU_MATRIX                defined if the functions marked (matrix) exist; LANES is then 32
@@ -694,8 +694,8 @@ typedef vmafgpu__pixels_item PixelsItem;
 
 struct LinearPixels {
     const uint8_t *row;
-    uint64_t offset[2]; /* from R to G and B, if the pixels are in planes */
-    bool is_aligned;    /* to 4 bytes */
+    uint64_t offset[2]; /* offsets from R to G and to B, if the pixels are in planes */
+    bool is_aligned;    /* whether all rows are aligned to 4 bytes */
 };
 
 GPU_FN void open_row(LinearPixels &p, const PixelsItem &item, uint32_t y) {
@@ -721,7 +721,7 @@ GPU_FN Words4 load_words(const LinearPixels &p, uint32_t x) {
 GPU_FN uint32_t load_three(const LinearPixels &p, uint32_t x) {
     return load(p.row + x) | (uint32_t)load(p.row + x + 1) << 8 | (uint32_t)load(p.row + x + 2) << 16;
 }
-/* Loads one pixel, or four, from three planes. */
+/* load_planes() loads one pixel from three planes, load_plane_words() loads four. */
 GPU_FN uint32_t load_planes(const LinearPixels &p, uint32_t x) {
     return load(plane_row(p, 0) + x) | (uint32_t)load(plane_row(p, 1) + x) << 8 |
            (uint32_t)load(plane_row(p, 2) + x) << 16;
@@ -1372,10 +1372,10 @@ GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MAT
  * >>vif                                          visual information fidelity, one scale per launch
  * ================================================================================================
  * The kernels exist in a plain form and in two matrix forms. A block or a warp reads a part of the two images of a
- * scale. It computes the four sums of this part (numerator, denominator, and noise and number of flat samples) and the
- * corresponding part of the images of the next scale, without intermediate results in global memory. The vertical pass
- * filters the samples, their squares and products, and the images for the next scale. The horizontal pass filters the
- * results of the vertical pass, and then the statistics of each sample are added to the sums.
+ * scale. It computes the four sums of this part (the numerator, the denominator, and the noise and the number of flat
+ * samples) and the corresponding part of the images of the next scale, without intermediate results in global memory.
+ * The vertical pass filters the samples, their squares and products, and the images for the next scale. The horizontal
+ * pass filters the results of the vertical pass, and then the statistics of each sample are added to the sums.
  */
 
 /* ---- statistics ---- */
@@ -1433,7 +1433,7 @@ GPU_FN void vif_levels(int32_t s1, int32_t s2, int32_t s12, double gain_limit, u
  * 2^-16 * q / s1. For the other samples (about one in 40000), vif_levels() is used.
  *
  * If the gain is limited, limit^2 * s1 replaces c - 1. In this case, limit^2 * s1 is not larger than c - 1, so the
- * minimum of both is right with and without the limit. */
+ * minimum of both is correct with and without the limit. */
 
 /* Returns the integer nearest to s12^2 / s1, minus one. Before the subtraction, the result may differ from the quotient
  * by slightly more than one half: vif_likely_levels() computes the remainder exactly modulo 2^32, and its sign shows
@@ -1445,8 +1445,8 @@ GPU_FN uint32_t vif_double_quotient(int32_t s1, int32_t s12) {
     return (uint32_t)bits_of(fused(x12 * x12, r, 6755399441055743.0)); /* 3 * 2^51 - 1 */
 }
 
-/* Does the same as vif_double_quotient() without doubles. The estimate q is never too large, and too small by at most
- * 2^-19 of its value. Its remainder yields the correction; the bits that are dropped from the remainder change the
+/* Like vif_double_quotient(), but without the use of doubles. The estimate q is never too large, and too small by at
+ * most 2^-19 of its value. Its remainder yields the correction; the bits that are dropped from the remainder change the
  * correction by less than 2^-7. */
 GPU_FN uint32_t vif_float_quotient(int32_t s1, int32_t s12) {
     const uint32_t u1 = (uint32_t)(s1 > VMAFGPU__VIF_NOISE ? s1 : VMAFGPU__VIF_NOISE),
@@ -1851,9 +1851,9 @@ VIF_PLAIN_KERNELS(3, 3, 2)
  *    execute different parts of the loop at the same time, so the whole loop must fit in the instruction cache (about
  *    32 KB).
  *
- * The steps of all strips and pairs form one sequence. Warps claim pieces of this sequence, so all warps end at about
- * the same time, regardless of the picture size. A piece that goes beyond the right end of the picture continues in the
- * next 16 rows and is processed as two strips.
+ * The steps of all strips and pairs form one sequence. Warps claim pieces of this sequence, so all warps finish at
+ * about the same time, regardless of the picture size. A piece that extends past the right edge of the picture
+ * continues in the next 16 rows and is processed as two strips.
  *
  * The image of the next scale has 8 rows of results for the 16 rows of a strip. Rows 0..7 of the left operand contain
  * the high digits of the taps, rows 8..15 the low digits. Digit words are stored in pairs, one of an even step and one
@@ -2286,8 +2286,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         }
     }
 
-    /* [s1, s2, s12] in columns g and g + 8 of the previous 16 columns, rows 2 * t and 2 * t + 1 of each half of the
-     * strip. The index of an element is 4 * half + 2 * column + row. */
+    /* The first index selects s1, s2 or s12. The second index selects a sample: 4 * half + 2 * i + j is the sample in
+     * column g + 8 * i of the previous 16 columns and in row 2 * t + j of the half. */
     typedef int32_t Variances[3][8];
 
     GPU_FN void horizontal_half(const VifWarp &warp, const uint32_t (&low)[4], const uint32_t (&high)[4], int half,
@@ -2460,8 +2460,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     GPU_KERNEL(vmafgpu_vif_matrix_##input##_int, vmafgpu__vif_launch, WARPS *LANES, 1) { \
         VifMatrix<SCALE, BYTES, DIGITS>::run<false>(launch); \
     }
-/* 8-bit samples: this number of warps is for PTX. For most targets, the precompiled machine code uses more warps; see
- * fit() in test/codegen/compilers.sh. */
+/* For 8-bit samples, this number of warps applies to PTX only. For most targets, the precompiled machine code uses more
+ * warps; see fit() in test/codegen/compilers.sh. */
 VIF_MATRIX_KERNELS(0_8, 0, 1, 2, VMAFGPU__VIF_WARPS_PTX)
 VIF_MATRIX_KERNELS(0_12, 0, 2, 3, VMAFGPU__VIF_WARPS_0_12)
 VIF_MATRIX_KERNELS(0_16, 0, 2, 4, VMAFGPU__VIF_WARPS_0_16)
@@ -2985,8 +2985,8 @@ GPU_FN int64_t adm_high64(int32_t a, int32_t b, int32_t c, int32_t d, int64_t ad
 }
 
 /* The horizontal sums of scale 0 need two addends: 2^15 for rounding, and 2^31 to make the sums unsigned. To save these
- * additions, ADM_ODD_COLUMN is added to the odd columns (the first and the third of each four) in the vertical pass: in
- * both filters, the taps of these columns sum to 23171, and ADM_ODD_COLUMN times 23171 is the required constant. */
+ * additions, ADM_ODD_COLUMN is added to the odd columns (the first and the third of every four) in the vertical pass:
+ * in both filters, the taps of these columns sum to 23171, and ADM_ODD_COLUMN times 23171 is the required constant. */
 #define ADM_ODD_COLUMN 0xa2158000u
 static_assert(ADM_ODD_COLUMN * 23171u == 0x80008000u, "2^31 + 2^15, modulo 2^32");
 static_assert(ADM_LOW_0 + ADM_LOW_2 == 23171 && ADM_LOW_3 + ADM_LOW_1 == 23171, "low and high filter");
@@ -3181,8 +3181,8 @@ GPU_FN uint32_t adm_reciprocal(uint32_t q) {
 /* Returns |restored| for |o| = u and |t| = v of the same sign. `negative` is -1 for negative values, otherwise 0. The
  * computation follows vmafgpu__adm_restore(), but with magnitudes. For negative values, the rounding constant must
  * therefore be smaller by one. For u up to 16384 the result is min(u, v), as at scale 0. For larger u, the divisor q is
- * at least 16384. The quotient is limited to 32768, which v = 2 * u already reaches. So larger values of v are replaced
- * by 2 * u, which keeps the product below 2^48. */
+ * at least 16384. The quotient is limited to 32768, and v = 2 * u already reaches this limit. So larger values of v are
+ * replaced by 2 * u, which keeps the product below 2^48. */
 GPU_FN uint32_t adm_restore_magnitude(uint32_t u, uint32_t v, int32_t negative) {
     const int excess = 17 - leading_zeros(u), shift = excess > 0 ? excess : 0;
     const uint32_t q = (((2 * u) >> shift) + 1) >> 1, cut = v < 2 * u ? v : 2 * u;
@@ -3366,8 +3366,8 @@ template <class Kind> struct AdmWalk {
     int32_t x, end;          /* first band column of the tile; end of the summed columns */
     uint32_t columns;        /* columns added to the open sums since the last flush */
     AdmColumn before[3];     /* the first three input columns of the next band column */
-    AdmPixel pixel;          /* the previous band column, which waits for its right neighbour */
-    uint32_t side_before[2]; /* sides of the column before that one */
+    AdmPixel pixel;          /* the previous band column; its right neighbour is still missing */
+    uint32_t side_before[2]; /* `side` of the column before `pixel` */
     uint32_t packed[2];      /* scale 0: low-pass samples of the even column; the odd column completes the word */
     AdmSums<Kind, Kind::FAST> sums;
 };
@@ -3820,8 +3820,8 @@ GPU_KERNEL(vmafgpu_adm_rows, vmafgpu__adm_rows_launch, VMAFGPU__ADM_ROW_THREADS,
  * other scales. For each marked sample, `count` determines how often similar values occur in the window around the
  * sample, and computes the c-value of the sample from these counts. The score is the average of the N largest c-values,
  * for a given N. `count` sums all c-values; if more than N of them are above 0, `select` subtracts the smaller ones
- * from this sum. If the order of the additions affects the result, `order` adds the N largest again in the same order
- * as libvmaf. Kernels that are not needed exit immediately.
+ * from this sum. If the order of the additions affects the result, `order` recomputes the sum: it adds the N largest
+ * c-values in the same order as libvmaf. Kernels that are not needed exit immediately.
  *
  * Marked samples have the highest bit set. Two samples of a row, in an even column and the odd column to its right,
  * occupy an aligned 32-bit word.
@@ -3852,7 +3852,8 @@ GPU_FN int32_t cambi_limit(int32_t v, int32_t highest) {
 
 /* ---- prepare ---- */
 
-/* 32 sums of seven bits each: bits i of `one`, `two` and `four` are the binary digits of sum i. */
+/* 32 sums, each the number of ones among seven bits: bits i of `one`, `two` and `four` are the binary digits of sum
+ * i. */
 struct CambiDigits {
     uint32_t one, two, four;
 };
@@ -4319,8 +4320,8 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
 #pragma unroll
             for (int i = 0; i < 3; i++)
                 rest[i] += ((const uint32_t *)at)[i];
-    /* Each half of a word now holds the sum of one code: in `high`, of the odd bytes; in `low`, of the even bytes. The
-     * latter are the sums of whole words minus those of the odd bytes. */
+    /* Each half of a word in `high` now holds the sum of one odd byte, that is, the count of one code. `low` receives
+     * the sums of the even bytes: the sums of whole words minus the sums of the odd bytes. */
 #pragma unroll
     for (int i = 0; i < 3; i++) {
         high[i] += permute_bytes(rest[i], 0, 0x4341);
@@ -4367,8 +4368,8 @@ GPU_FN uint32_t cambi_count_of(const vmafgpu__cambi_launch &launch, const uint8_
     return sum;
 }
 
-/* Returns the same as cambi_value_of_four() for any number of contrasts. `weights` points to the weights for the code
- * of the sample, a byte per contrast. */
+/* Like cambi_value_of_four(), but for any number of contrasts. `weights` points to the weights for the code of the
+ * sample, a byte per contrast. */
 GPU_FN uint32_t cambi_value_of_any(const vmafgpu__cambi_launch &launch, const uint8_t *cells, uint32_t odd,
                                    uint32_t centre, const uint8_t *weights) {
     const uint32_t contrasts = (uint32_t)launch.contrasts, middle = centre + contrasts;
@@ -4394,7 +4395,7 @@ GPU_FN int64_t cambi_units(uint32_t bits) {
 /* The pair of columns in which a thread searches for codes. The threads of a block search several rows in parallel. */
 struct CambiScan {
     int32_t row, first_y, height; /* first row of the thread; first row and number of rows of the block */
-    uint32_t at;                  /* byte offset of the samples in a row; all bits are set if outside */
+    uint32_t at;                  /* byte offset of the samples in a row; 0xffffffff if they are outside the picture */
 };
 enum { CAMBI_AT_ONCE = VMAFGPU__CAMBI_COUNT_THREADS / (VMAFGPU__CAMBI_COUNT_WIDTH / 2) };
 
@@ -4429,8 +4430,8 @@ GPU_FN void cambi_scan_codes(const CambiStrip &strip, const CambiScan &scan, uin
     }
 }
 
-/* Returns a mask of the rows in which the thread finds a sample in first .. first + count - 1. The highest bit is the
- * first row. */
+/* Returns a mask of the rows in which the thread finds a sample whose value is in the range `first` .. `first` +
+ * `count` - 1. The highest bit is the first row. */
 GPU_FN uint32_t cambi_scan_rows(const CambiStrip &strip, const CambiScan &scan, uint32_t first, uint32_t count) {
     uint32_t found = 0;
 #pragma unroll 1
@@ -4626,7 +4627,8 @@ enum { CAMBI_LEAST = 0x3f000000 };
 /* libvmaf sums in double precision, where sums of 2^29 or more are rounded. In units of 2^-24, this limit is 2^53. */
 #define CAMBI_EXACT ((int64_t)1 << 53)
 
-/* Returns the sum of a scale from earlier launches. Other blocks may be writing the sums of other scales. */
+/* Returns the sum that earlier launches have stored for a scale. Other blocks may be writing the sums of other
+ * scales. */
 GPU_FN int64_t cambi_sum(const vmafgpu__cambi_launch &launch, uint32_t scale) {
     const uint32_t *at = (const uint32_t *)&launch.batch.sums[block_z()].cambi[launch.variant].top[launch.image][scale];
     const uint32_t low = peek(at);
@@ -4777,8 +4779,8 @@ struct CambiOrder {
     }
 };
 
-/* Examines the next `count` values, from `first` upwards, or downwards if `side` is 1. For each value that must move to
- * the other side, writes how far it is from `first`, in order. Returns the number of these values. */
+/* Examines the next `count` values, from `first` upwards, or downwards if `side` is 1. Lists, in order, how far from
+ * `first` each value is that must move to the other side. Returns the number of these values. */
 GPU_FN uint32_t cambi_find_misplaced(uint32_t *values, uint32_t pivot, int32_t first, uint32_t side, uint32_t count) {
     enum { RUN = CambiOrder::RUN };
     const uint32_t from = warp_index() * LANES * RUN + lane_index();
@@ -5096,7 +5098,7 @@ struct SpeedPlane {
     int64_t pitch;
     const uint8_t *before; /* the plane to subtract if changes between frames are computed */
     int64_t before_pitch;
-    bool is_even; /* 16-bit samples are aligned */
+    bool is_even; /* whether 16-bit samples are aligned */
 };
 
 /* Returns the luma planes of a frame and of the frame before it. */
@@ -5156,7 +5158,7 @@ template <bool CHANGES>
 GPU_FN float speed_bilinear_column(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t x,
                                    int32_t y) {
     const uint64_t left = load(launch.columns + 2 * (int64_t)x), right = load(launch.columns + 2 * (int64_t)x + 1);
-    /* The scalar registers limit this number. */
+    /* A larger number would require too many scalar registers. */
     [[maybe_unused]] constexpr int32_t AT_ONCE = LANES == 64 || CHANGES ? 1 : 3;
     float sum = 0;
 #pragma unroll AT_ONCE
@@ -5241,13 +5243,13 @@ template <int STEP> GPU_FN SpeedChunk<STEP> speed_load_chunk(const uint8_t *at) 
 }
 
 /* Computes low-resolution columns from whole chunks in the usual case: 9 taps and no prescale. Each column uses the end
- * of one chunk and the beginning of the next. Also checks all chunks of the rows for illegal words, in which bits are
- * set that must be 0, as the CPU does. */
+ * of one chunk and the beginning of the next. As the CPU does, also checks all chunks of the rows for illegal words,
+ * that is, words with a set bit that must be 0. */
 template <int STEP>
 GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y, int32_t first,
                            int32_t count, float *sums) {
     constexpr int32_t REACH = VMAFGPU__SPEED_WIDE_REACH, TAPS = 2 * REACH + 1;
-    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS; /* rows per load; the scalar registers limit this number */
+    constexpr int32_t AT_ONCE = LANES == 64 ? 3 : TAPS; /* rows per load; more would use too many scalar registers */
     const uint32_t aside = (uint32_t)vmafgpu__speed_aside(&launch, (int32_t)block_y() >> 1);
     const uint8_t *data = plane.data - aside;
     const uint32_t down = 8 * aside + (uint32_t)launch.shift;
@@ -5479,8 +5481,8 @@ GPU_FN void speed_flatten(const vmafgpu__speed_launch &launch, float *band, int3
     }
 }
 
-/* Adds `count` numbers to a sum in order, while the next ones are loaded. Also reads some numbers beyond the last one.
- * The sum starts from 0 and is never -0, so adding 0 does not change it. */
+/* Adds `count` numbers to a sum, in order. While it adds some numbers, it already loads the next ones, so it also reads
+ * numbers beyond the last one. The sum starts from 0 and is never -0, so adding 0 does not change it. */
 GPU_FN float speed_add_row(float sum, const float *row, int32_t count) {
     constexpr int32_t AT_ONCE = VMAFGPU__SPEED_FLAT_AT_ONCE / 2;
     float first[AT_ONCE], second[AT_ONCE];
@@ -5552,11 +5554,11 @@ GPU_KERNEL(vmafgpu_speed_flat, vmafgpu__speed_launch, VMAFGPU__SPEED_FLAT_THREAD
 /* ---- covariance: sums of products of two samples at a fixed distance ----
  *
  * The covariance of places p and q needs the sum of the products of the samples of two windows, which begin at p and at
- * q. If other places are at the same distance as p and q, their sum has mostly the same products. Therefore one thread
- * block computes the sums for one distance and all windows; one more thread block sums the samples themselves. Sums are
- * in double precision; the products are exact. First, a thread sums down a column, once for each first row of a window.
- * Then one thread per first row adds these sums along the columns, once for each first column of a window. The part
- * that all windows have in common is summed only once. */
+ * q. For another pair of places at the same distance, the sum consists of mostly the same products. Therefore one
+ * thread block computes the sums for one distance and all windows; one more thread block sums the samples themselves.
+ * Sums are in double precision; the products are exact. First, a thread sums down a column, once for each first row of
+ * a window. Then one thread per first row adds these sums along the columns, once for each first column of a window.
+ * The part that all windows have in common is summed only once. */
 
 enum { SPEED_EDGE = VMAFGPU__SPEED_BLOCK - 1, SPEED_SINGLE = VMAFGPU__SPEED_DISTANCES - 1 };
 
@@ -5679,9 +5681,9 @@ struct SpeedCovariance {
     double mean_a, mean_b;
 };
 
-/* Computes the same sum as vmafgpu__speed_covariance_in_order(), but with a warp. Each addition waits for the previous
- * one, so everything else is done beforehand: each lane computes one of LANES terms, and then every lane adds all of
- * these terms in order. `terms` is shared memory for LANES numbers. */
+/* Computes the same sum as vmafgpu__speed_covariance_in_order(), but uses a whole warp. Each addition waits for the
+ * previous one, so everything else is done beforehand: each lane computes one of LANES terms, and then every lane adds
+ * all of these terms in order. `terms` is shared memory for LANES numbers. */
 GPU_FN double speed_covariance_in_order(const vmafgpu__speed_launch &launch, const SpeedCovariance &c, double *terms) {
     const int32_t w = speed_positions(launch.blocks_across), h = speed_positions(launch.blocks_down);
     const int32_t lane = (int32_t)lane_index(), last = (h - 1) * launch.columns + w - 1;
@@ -6484,7 +6486,7 @@ GPU_FN void squares(const vmafgpu__squares_launch &launch) {
                                               : squares_of<VMAFGPU__SQUARES_MOMENTS>(launch);
 }
 
-/* Writes the rounded squares that vmafgpu_ordered_sums adds, then zeros up to the end of the last group. */
+/* Writes the rounded squares that vmafgpu_ordered_sums will add up, then zeros up to the end of the last group. */
 GPU_FN void square_terms(const vmafgpu__square_terms_launch &launch) {
     enum { GROUP = VMAFGPU__SEQUENCE_GROUP };
     const uint32_t z = block_z();
@@ -7218,8 +7220,8 @@ GPU_FN float motion_blurred(const vmafgpu__blur_launch &launch, const FloatPictu
     return sum;
 }
 
-/* Does the same as float_motion() for pictures that are scaled down, in which each pixel is interpolated from four
- * blurred ones. The y index of a block is the row. */
+/* Like float_motion(), but for pictures that are scaled down, in which each pixel is interpolated from four blurred
+ * ones. The y index of a block is the row. */
 GPU_FN void float_motion_small(const vmafgpu__blur_launch &launch) {
     const uint32_t z = block_z();
     const int32_t x = (int32_t)(block_x() * VMAFGPU__FLOAT_MOTION_SMALL_THREADS + thread_index()),
@@ -7372,8 +7374,8 @@ GPU_FN float float_adm_power(const vmafgpu__float_adm_launch &launch, float size
 enum { FADM_TILE = VMAFGPU__FLOAT_ADM_COLUMNS * VMAFGPU__FLOAT_ADM_ROWS };
 
 /* `size` contains magnitudes of a tile, weighted by contrast sensitivity: [original, kept, added][band][pixel]. Kept
- * detail is the detail of the original that is left in the distorted picture. `side` contains the amounts by which kept
- * and added detail masks neighbouring pixels. */
+ * detail is the detail of the original that is left in the distorted picture. `side` specifies how strongly the kept
+ * detail and the added detail mask neighbouring pixels. */
 struct FloatAdmTile {
     float size[3][3][FADM_TILE], side[2][3][FADM_TILE];
 };
@@ -7770,9 +7772,9 @@ template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], 
         mean[i] = ssim_narrowed<KIND>(sum[i]);
 }
 
-/* Computes the windows of the block at (x0, y0). Each thread stores the means of a, b, a * a, b * b and a * b of its
- * windows, plane by plane, over the first lines that it has read, and returns the address of the first mean. BYTES is
- * the size of a sample, or 0 if the scale specifies it. */
+/* Computes the windows of the block at (x0, y0). Each thread computes the means of a, b, a * a, b * b and a * b of its
+ * windows, plane by plane. It overwrites the first lines that it has read with these means, and returns the address of
+ * the first one. BYTES is the size of a sample, or 0 if the scale specifies it. */
 template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch, uint32_t z, int32_t x0, int32_t y0) {
     enum {
         BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN
@@ -7866,8 +7868,8 @@ GPU_FN double ssim_power(int32_t n) {
     return double_bits((uint64_t)(n + 1023) << 52);
 }
 
-/* Rounds a term to a multiple of 2^(exponent - 52), where `exponent` is that of its row, and adds it to the sum of the
- * row. Counts ties. All lanes must call this, even those without a term or a row. */
+/* Rounds a term to a multiple of 2^(row->exponent - 52), and adds the result to the sum of the row. Counts ties. All
+ * lanes must call this, even those without a term or a row. */
 GPU_FN void ssim_add_rounded(vmafgpu__ssim_row *row, bool is_row, bool is_term, double term) {
     const double magic = 6755399441055744.0; /* 2^52 + 2^51: doubles of this size are integers */
     const double scaled = term * ssim_power(52 - (int32_t)peek((const uint32_t *)&row->exponent)),
@@ -7961,7 +7963,7 @@ template <Windows WHAT> GPU_FN void ssim_windows(const vmafgpu__ssim_launch &lau
                     store(out + (int64_t)(k % GROUP) * launch.terms_pitch + k / GROUP, 0.0);
             }
         }
-        block_barrier(); /* lines of the next block, or the sums, overwrite the means */
+        block_barrier(); /* the means are overwritten next, by lines of the next block or by the sums */
         if (WHAT != Windows::SUMS)
             continue;
         const double total = ssim_block_sums(sum, (double *)shared_memory());
@@ -7985,13 +7987,13 @@ GPU_FN bool ssim_is_uncertain(double low, double high, double n) {
     return !(a == b);
 }
 
-/* Adds up the sums of a scale, which the x index of the block selects, and marks uncertain ones.
+/* Adds up the sums of the scale that the x index of the block selects, and marks uncertain sums.
  *
- * libvmaf rounds its sum of terms x1, x2, ... with each addition, by at most half a unit in the last place. At any
- * point, the sum is at most slightly larger than |x1| + |x2| + ... up to that point. This bound is known at the end of
- * each band of the picture. The bound at the end of a band therefore limits the rounding error of each addition within
- * the band. The sum computed here, with a few hundred additions in sequence, may be off by 4,096 units in the last
- * place. The mean is uncertain unless only one float is possible within both error bounds.
+ * When libvmaf adds up the terms x1, x2, ..., each addition rounds the sum, by at most half a unit in the last place.
+ * At any point, the sum is at most slightly larger than |x1| + |x2| + ... up to that point. This bound is known at the
+ * end of each band of the picture. The bound at the end of a band therefore limits the rounding error of each addition
+ * within the band. The sum computed here, with a few hundred additions in sequence, may be off by 4,096 units in the
+ * last place. The mean is uncertain unless only one float is possible within both error bounds.
  *
  * For an uncertain sum, the approximate exponent that the sum has at each row is stored with that row.
  * vmafgpu_ssim_rounded rounds the terms of the row accordingly. */
@@ -8071,7 +8073,7 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
     }
 }
 
-/* Narrows the ranges of the uncertain sums of a scale, which the x index of the block selects.
+/* Narrows the ranges of the uncertain sums of the scale that the x index of the block selects.
  *
  * If the sum of libvmaf is between 2^e and 2^(e + 1) throughout a row, it is a multiple of 2^(e - 52), and each term
  * adds its value rounded to such a multiple. Only in a tie does the sum decide between two adjacent multiples. So the
@@ -8673,7 +8675,7 @@ GPU_FN void edit_vif_plane(const uint32_t (&word)[COUNT], uint32_t a, uint32_t b
                  (BYTES == 1 ? 0 : vif_tap_sum<SCALE>(high + i));
 }
 
-/* Does the same as vif_plain_vertical() for the given columns and rows. */
+/* Like vif_plain_vertical(), but only for the given number of columns and rows. */
 template <int BYTES, class Tile>
 GPU_FN void edit_vif_vertical(const vmafgpu__edit_vif_launch &launch, const Tile &tile, int32_t columns, int32_t rows) {
     constexpr int SCALE = Tile::SCALE, REACH = Tile::REACH, COUNT = VIF_RUN + 2 * REACH;
@@ -9209,7 +9211,7 @@ GPU_FN void edit_adm_overlay(uint32_t *tile, const EditLanes &lanes, const EditP
     }
 }
 
-/* Does the same as adm_mirror_columns() for the tile of an edit. */
+/* Like adm_mirror_columns(), applied to the tile of an edit. */
 template <class Kind, class Sample>
 GPU_FN void edit_adm_mirror(uint32_t *tile, const EditLanes &lanes, int32_t width, int32_t x, int32_t rows) {
     const int32_t first_column = 2 * x - 4;
@@ -9425,7 +9427,7 @@ GPU_KERNEL(vmafgpu_map_slopes, vmafgpu__map_slope_launch, VMAFGPU__MAP_SLOPE_THR
     map_slopes(launch);
 }
 
-/* Computes how much of the loss each block of a map is responsible for, with one thread per map block. */
+/* Computes the share of each map block in the loss, with one thread per map block. */
 GPU_FN void map_shares(const vmafgpu__map_launch &launch) {
     const int32_t index = (int32_t)(block_x() * block_threads() + thread_index());
     if (index >= launch.map.count)

@@ -456,8 +456,8 @@ ifeq ($(NO_KERNELS),)
 	    echo "make dist: $$file could not be built, see above; set NO_KERNELS=1 for a release without kernels" >&2; \
 	    exit 1; }; done
 	{ echo '# The images in the kernel files of $(release), and the compilers that wrote them; packed by'; \
-	    echo "# $$(xz --version | head -n 1)"; cat $(BUILD)/dist/vmafgpu_kernels.nvidia.sha256 \
-	    $(BUILD)/dist/vmafgpu_kernels.amd.sha256; } > $(BUILD)/dist/$(release)/vmafgpu_kernels.sha256
+	    echo "# $$(xz --version | head -n 1)"; cat $(BUILD)/dist/vmafgpu_kernels.amd.sha256 \
+	    $(BUILD)/dist/vmafgpu_kernels.nvidia.sha256; } > $(BUILD)/dist/$(release)/vmafgpu_kernels.sha256
 endif
 ifeq ($(NO_WEB),)
 	@$(MAKE) --no-print-directory web || { echo 'make dist: set NO_WEB=1 for a release without build/web' >&2; exit 1; }

@@ -150,8 +150,8 @@ fi
 
 # ---- comparisons ----
 
-plain() { # REPORT: prints the report without the frame rate
-    [ ! -f "$1" ] || sed -E 's/fps="[^"]*"/fps=""/; s/"fps": [^,]*,/"fps":,/' "$1"
+plain() { # REPORT: prints the report without the frame rate and, on Windows, carriage returns
+    [ ! -f "$1" ] || tr -d '\r' < "$1" | sed -E 's/fps="[^"]*"/fps=""/; s/"fps": [^,]*,/"fps":,/'
 }
 
 # both WHAT COMMAND...: runs the command with both libraries, and instead of $ffmpeg also the static builds of ffmpeg.

@@ -1,5 +1,5 @@
-# A port for vcpkg. README.md in the folder above explains @URL@ and @SHA512@. It compiles nothing, because vmafgpu
-# is a header.
+# A port for vcpkg. README.md in the folder above explains @URL@ and @SHA512@. The port compiles nothing, because
+# vmafgpu is a header.
 vcpkg_download_distfile(ARCHIVE URLS "@URL@" FILENAME "vmafgpu-${VERSION}.tar.gz" SHA512 @SHA512@)
 vcpkg_extract_source_archive(SOURCE ARCHIVE "${ARCHIVE}")
 

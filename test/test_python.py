@@ -515,6 +515,11 @@ class Scoring(unittest.TestCase):
                 (ValueError, "width: is out of range", lambda: vmafgpu.Scorer((1 << 32) + W, H)),
                 (TypeError, "threads:", lambda: vmafgpu.Scorer(W, H, threads=2.5)),
                 (TypeError, "stream: is not a stream", lambda: vmafgpu.Scorer(W, H, stream="x")),
+                (TypeError, "name: expected str", lambda: vmafgpu.Scorer(W, H, features=[5])),
+                (ValueError, "set width and height", lambda: vmafgpu.score(r, r, backend="cpu")),
+                (TypeError, "width:", lambda: vmafgpu.Scorer("a", H)),
+                (TypeError, "gpu:", lambda: vmafgpu.Scorer(W, H, gpu=5)),
+                (TypeError, "on_score:", lambda: vmafgpu.Scorer(W, H, on_score=5)),
                 (FileNotFoundError, "missing.json", lambda: vmafgpu.Scorer(W, H, models="missing.json"))):
             with self.assertRaisesRegex(kind, words):
                 call()

@@ -422,10 +422,8 @@ class Scorer:
             target.kernels_size, value = len(value), ctypes.cast(ctypes.c_char_p(value), ctypes.c_void_p)
         elif name == "devices":
             target.device_count, value = len(value), (ctypes.c_int * len(value))(*value)
-        elif isinstance(value, (str, os.PathLike)):
-            value = os.fsencode(value)
-        try:
-            setattr(target, name, value)
+        try:    # ctypes would take an integer for the address of a string
+            setattr(target, name, os.fsencode(value) if base == "char" else value)
         except TypeError as error:
             raise TypeError("%s: %s (%r)" % (name, error, value)) from None
         if isinstance(value, int) and value and getattr(target, name) != value:
@@ -687,6 +685,8 @@ def score(reference: Any, distorted: Any, **options: Any) -> Result:
     shape = first.shape[1:] if whole else first.shape
     if "width" not in options and len(shape) > 1:
         options["height"], options["width"] = shape[-2:] if len(shape) == 2 or shape[2] > 4 else shape[:2]
+    elif "width" not in options or "height" not in options:
+        raise ValueError("score: set width and height, which the first frame does not show")
     if first.kind[1:] in ("u2", "i2") and "bit_depth" not in options:
         raise ValueError("score: samples have 16 bits; set bit_depth to the number of bits in use (9 to 16)")
     if first.device[0] != "cpu":

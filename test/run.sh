@@ -69,7 +69,7 @@ else
     [ -n "$SANITIZE$RUNNER$EXE" ] ||
         tests="check_kernels.sh headers.sh test_mpi.sh test_vulkan.sh test_switches.sh test_reductions.sh
                test_commands.sh test_snippets.sh words.sh test_tags.sh test_abi.sh test_symbols.sh test_embed.sh
-               test_static.sh test_replay.sh
+               test_static.sh test_replay.sh test_stack_bounds.sh
                test_install.sh $tests"
 fi
 

@@ -512,8 +512,10 @@
  *
  * STACK on the CPU, in optimised builds of GCC and clang for x86-64: vmafgpu_open() needs at most 6 kB,
  * vmafgpu_model_parse() 8 kB, other calls 24 kB, and a task of config.parallel_for 15 kB. Tests enforce limits of 48 kB
- * for calls and 16 kB for tasks. Unoptimised builds and sanitizers need more. Calls that use a GPU need additional
- * stack for the driver.
+ * for calls and 16 kB for tasks. Bounds computed from the
+ * call graph of GCC (-O2, x86-64), with the order of calls through pointers that test/stack.awk assumes, are
+ * at most 36 kB for calls and 26 kB for tasks, without callbacks and the C library. Unoptimised builds and
+ * sanitizers need more. Calls that use a GPU need additional stack for the driver.
  *
  * INSTRUCTION SETS. The CPU backend uses AVX-512, AVX2, NEON or plain C. The choice is made at open and depends on the
  * processor and the operating system. AVX-512 is used only on processors that support VNNI (Cascade Lake, Zen 4 and

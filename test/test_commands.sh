@@ -190,7 +190,7 @@ run_shown() { # COMMAND
 commands() {
     check "number of commands of $1" [ "$(grep -c . "$work/commands.$(echo "$1" | tr / .)")" -ge "$2" ]
 }
-commands README.md 13
+commands README.md 14
 commands examples/README.md 2
 commands examples/tool/README.md 13
 commands examples/libvmaf/README.md 4

@@ -9942,7 +9942,7 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
     const ptrdiff_t plane = pitch * slots;
     vmafgpu__vif_totals totals;
     vmafgpu__vif_constants constants;
-    vmafgpu__vif_sums part;
+    vmafgpu__vif_sums part = { { 0 }, 0, 0, 0 };
     int samples = 0;
     memset(&totals, 0, sizeof totals);
     vmafgpu__vif_set_constants(&constants);

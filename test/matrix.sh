@@ -159,6 +159,8 @@ if [ -n "$all" ]; then
         check 'armhf under qemu' BUILD=build/armhf CC=arm-linux-gnueabihf-gcc LDFLAGS=-static RUNNER=qemu-arm \
             TESTS='test_functions test_figures'
 fi
+# Other systems; without zig, the script prints that they are skipped.
+[ -z "$all" ] || step 'other systems' test/platforms.sh build
 # Windows: the header by itself, and the tests under wine. wine initialises its folder once, before the tests start.
 windows() {
     local lines compiler

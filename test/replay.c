@@ -1,4 +1,4 @@
-/* Repeats the calls in a file that a build with VMAFGPU_RECORD has written, and compares every result and score.
+/* Replays the calls recorded in a file by a build with VMAFGPU_RECORD, and compares every result and score.
  *
  *     replay FILE [--backend cpu|cuda|hip] [--driver PATH] [--kernels PATH] [--threads N] [--cpumask N]
  *
@@ -221,7 +221,7 @@ static live *find_context(uint64_t id) {
     return NULL;
 }
 
-/* Whether the result depends on the machine of the recording: memory, threads, GPUs. */
+/* Whether the result depends on the machine on which the recording was made: memory, threads, GPUs. */
 static int is_of_machine(int64_t result) {
     return result == VMAFGPU_ERROR_MEMORY || result == VMAFGPU_ERROR_SYSTEM || result == VMAFGPU_ERROR_BACKEND ||
            result == VMAFGPU_ERROR_DEVICE || result == VMAFGPU_ERROR_FLOAT;

@@ -57,7 +57,7 @@ typedef struct tally {
     int cases, found, uncertain, silent;
 } tally;
 
-/* Creates a misalignment in a film, calls align_find() and counts the result. */
+/* Creates a misalignment in a film, calls align_find() and adds the outcome to the tally. */
 static void plant(const film *f, int kind, tally *t) {
     static align_signature distorted[2 * FRAMES + 4 * MOST];
     int64_t truth[2 * FRAMES + 4 * MOST], last = -1;

@@ -248,9 +248,9 @@ for model in vmaf_v0.6.1 vmaf_v1.0.16_3d0h; do
     vmafgpu "$build/demo_ref.y4m" "$build/demo_dist.y4m" -m $model --quiet
 done | awk '{ printf "%.1f ", $3 }' > "$work/out"
 check 'README.md: scores of the demo clips' [ "$(cat "$work/out")" = "$stated" ]
-stated=$(sed -n 's/.*Without motion, equal frames score \([0-9.]*\),.*/\1/p' "$work/line")
+stated=$(sed -n 's/.*Without motion, identical frames score \([0-9.]*\),.*/\1/p' "$work/line")
 vmafgpu "$build/demo_ref.y4m" "$build/demo_ref.y4m" --frame_cnt 1 --quiet | awk '{ printf "%.2f", $3 }' > "$work/out"
-check 'README.md: score of equal frames without motion' [ "$(cat "$work/out")" = "$stated" ]
+check 'README.md: score of identical frames without motion' [ "$(cat "$work/out")" = "$stated" ]
 make -n BUILD="$work/nothing" demo | grep -o -e ' examples/[a-z_/]*\.c' -e ' test/[a-z_]*\.c' |
     sed 's|examples/tool/.*|examples/tool/|' | sort -u | tr -d '\n' > "$work/out"
 check 'make demo: files that it compiles' \

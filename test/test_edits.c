@@ -276,7 +276,8 @@ static double commit_some(const pair_of *p, const edit_case *c, unsigned char *d
     return base;
 }
 
-/* Checks that edits anywhere in the frame give the same results as in a new context that begins with that frame. */
+/* Checks that edits anywhere in the frame give the same results as in a new context whose first frame is the edited
+ * frame. */
 static void check_fresh(const pair_of *p, const edit_case *c, vmafgpu *fresh, unsigned char *data) {
     const vmafgpu_frame previous = frame_of(&p->previous), reference = frame_of(&p->reference), now = frame_of(&p->now);
     const int step = at_most(48, c->max_edit_size);

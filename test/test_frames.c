@@ -1,5 +1,5 @@
 /* Tests frame layouts, pitches and sample sizes. Neither the layout of a picture in memory nor the number of threads
- * may change a bit of the scores. Also tests illegal samples, invalid frames, and config.parallel_for. */
+ * may change even one bit of any score. Also tests illegal samples, invalid frames, and config.parallel_for. */
 #ifndef _WIN32
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <sys/mman.h>
@@ -340,7 +340,7 @@ static void test_bad_parallel_for(void) {
     film_free(&f);
 }
 
-/* Also calls task() with indices outside the range, some of them before the valid ones. */
+/* Calls task() with out-of-range indices before it calls task() with the valid ones. */
 static void beyond_count(void *user, int count, void (*task)(void *arg, int index), void *arg) {
     task(arg, INT_MAX);
     task(arg, INT_MIN);

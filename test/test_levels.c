@@ -894,8 +894,8 @@ static void check_matrix(const vmafgpu__speed_matrix *got, const vmafgpu__speed_
     CHECK(same);
 }
 
-/* Compares the functions of SpEED with the scalar ones. `w` is the width of a plane or the number of blocks in a
- * row. */
+/* Compares the vector versions of the SpEED functions with the scalar versions. `w` is the width of a plane or the
+ * number of blocks in a row. */
 static void test_speed_rows(const vmafgpu__cpu_functions *level, int w) {
     enum { SIDE = VMAFGPU__SPEED_SIDE, WIDE = 448, HIGH = 16 };
     const vmafgpu__speed_functions *f = level->speed, *plain = &vmafgpu__speed_level_scalar;

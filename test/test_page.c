@@ -1,5 +1,5 @@
-/* Tests the parts of the tool's option --html: pooled values, hashes, shots, plots, and a page with a million frames.
- * test_html.sh opens this page in a browser.
+/* Tests the code behind the tool's --html option: pooled values, hashes, shots, plots, and a page with a million
+ * frames. test_html.sh opens this page in a browser.
  *
  *     test_page [FILE]        writes the page to FILE
  */

@@ -675,7 +675,7 @@ static void test_other_calls(void) {
         vmafgpu_close(many[i]);
     }
 
-    /* The contexts differ in the matrix, so they cannot share the converted reference. */
+    /* The contexts use different matrices, so they cannot share the converted reference. */
     for (int i = 0; i < 2; i++) {
         c.colour.matrix = i ? VMAFGPU_MATRIX_BT601 : VMAFGPU_MATRIX_BT709;
         many[i] = open_checked(&c);

@@ -55,8 +55,8 @@ static void test_log_table(void) {
     CHECK_INT(table[32767], 32768);
 }
 
-/* The reciprocals of CAMBI are decimal numbers with nine digits. For 42 of them, the float nearest to the decimal
- * number is not the float nearest to the reciprocal. */
+/* CAMBI's table of reciprocals is written as decimal numbers with nine digits. For 42 of them, the float nearest to the
+ * decimal number is not the float nearest to the reciprocal. */
 static void test_reciprocals(void) {
     vmafgpu v;
     vmafgpu_config *c = &v.config;

@@ -148,7 +148,7 @@ static void test_pieces(const char *what, int width, int height, int depth) {
     film_free(&f);
 }
 
-/* Tests the narrower strips that the vector code uses if there are more threads than share a cache. */
+/* Tests the narrower strips that the vector code uses if there are more threads than can share one cache. */
 static void test_strips(int depth) {
     film f = film_make("texture+mix", 2100, 1100, depth, 1, 6);
     for (unsigned mask = 0; mask <= 16; mask += 16) {

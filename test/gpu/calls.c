@@ -107,8 +107,9 @@ void test_reuse(gpu *g) {
     check_wait_after_flush(g);
 }
 
-/* Frames are copied to the device, and later overwritten there, by a stream of the caller. The host does not wait. The
- * stream is config.gpu.stream or, in the second half, is passed to vmafgpu_after_stream(). */
+/* Frames are copied to the device, and later overwritten there, on one of the caller's streams. The host does not wait.
+ * In the first half of the test, the stream is config.gpu.stream. In the second half, it is passed to
+ * vmafgpu_after_stream(). */
 void test_caller_stream(gpu *g) {
     enum { FRAMES = 7, WAYS = 14 };
     for (int all = 0; all < 2 * WAYS; all++) {
@@ -476,7 +477,7 @@ void test_reset(gpu *g) {
                 if (is_reset && context) {
                     CHECK_INT(vmafgpu_reset(context), VMAFGPU_OK);
                     CHECK_INT(vmafgpu_reusable_count(context), 0);
-                    if (g->is_simulated) /* run any work that the reset did not wait for as late as possible */
+                    if (g->is_simulated) /* if the reset left work pending, run that work as late as possible */
                         g->sim.set_order(SIMULATED_FORWARD, SIMULATED_NEWEST, 1);
                     for (int i = 0; i < first.count; i++)
                         picture_spoil(g, &first.pictures[i]);

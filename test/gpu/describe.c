@@ -192,7 +192,7 @@ static void *watch(void *user) {
     return NULL;
 }
 
-/* One thread pushes, another describes the context. If the context is busy, the push is repeated. */
+/* One thread pushes while another describes the context. If the context is busy, the push is repeated. */
 static void check_watched(gpu *g) {
     film f = small_film(DEFAULT, 64, 48, 8, 12, 35);
     vmafgpu_config config = gpu_config(g, &f);

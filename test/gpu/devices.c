@@ -499,7 +499,7 @@ void test_background_failures(gpu *g) {
 
 /* ---- several GPUs ---- */
 
-/* Makes a device current, for calls of the test itself. */
+/* Makes a device current for the test's own driver calls. */
 static void enter_device(gpu *g, int device, void **context) {
     if (g->is_hip) {
         CHECK_INT(g->set_device(device), 0);

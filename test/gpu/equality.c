@@ -158,7 +158,7 @@ void test_equality(gpu *g) {
         { "blocks+blur", 66, 40, 14, 2, { "p", 0, 0, 0, 0, 0 }, 2, 2, LIMITS, 0, 0, KEPT, 0 },
         { "blocks+invert", 97, 60, 16, 2, { "h", 0, 0, 0, 0, 0 }, 2, 2, MANY, 0, 0, KEPT, 0 },
         { "lines+grain", 48, 48, 16, 3, { "d", 0, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
-        /* 16-bit samples and layouts */
+        /* 8 bits in 16-bit samples; samples in the high bits */
         { NULL, 48, 40, 8, 3, { "h", 2, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
         { NULL, 48, 40, 8, 3, { "p", 2, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
         { NULL, 47, 40, 8, 3, { "d", 2, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },

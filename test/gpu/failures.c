@@ -7,10 +7,10 @@
 /* SHORT_FRAMES is the length of the clips. vmafgpu_score_pair() scores frame PAIR, with frame PAIR_BEFORE before it. */
 enum { SHORT_FRAMES = 8, PAIR = 4, PAIR_BEFORE = 3 };
 
-/* How a clip is pushed. If no single pair is scored, the queue sometimes fills up. */
+/* How a clip is pushed. If no pair is scored individually with vmafgpu_score_pair(), the queue sometimes fills up. */
 typedef struct push_plan {
     int batch, queue;
-    int pair_at; /* the frame after which a single pair is scored; -1: no single pair */
+    int pair_at; /* the frame after which vmafgpu_score_pair() is called; -1 if it is never called */
     int spoils;  /* whether host frames are overwritten as soon as they are reusable */
 } push_plan;
 

@@ -117,7 +117,7 @@ static char *file_text(const char *path, size_t *size) {
     return text;
 }
 
-/* Tests kernel files for the simulated CUDA driver, which are text. */
+/* Tests the kernel files of the simulated CUDA driver, which are text files. */
 static void check_texts(gpu *g) {
     static const char bundle[] = "__CLANG_OFFLOAD_BUNDLE__\1\0\0\0\0\0\0";
     static const char head[] = ".version 8.0\n.target sm_75\n.address_size 64\n";

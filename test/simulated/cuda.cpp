@@ -355,8 +355,8 @@ static int create_surface(const Call &call, uint64_t *surface, const Resource &r
     return SUCCESS;
 }
 
-/* A real device that is lost runs no kernels. In the simulation, pending work still runs and needs its surfaces, so
- * that work runs before the surface is destroyed. */
+/* A real device that is lost runs no kernels. In the simulation, pending work still runs and needs its surfaces, so it
+ * is run before a surface is destroyed. */
 static int destroy_surface(const Call &call, uint64_t surface) {
     if (call.error && call.context)
         finish(call.context);
@@ -429,7 +429,7 @@ ENTRY(cuPointerGetAttribute, (void *value, int attribute, uint64_t address), NEE
       get_pointer_attribute(call, value, attribute, address))
 
 /* ================================================================================================
- * >>external                                     memory of Mesa's Vulkan driver for the CPU
+ * >>external                                     memory from Mesa's CPU Vulkan driver (lavapipe)
  * ================================================================================================
  * lavapipe exports memory as memfd files. The allocation is at the end of the file, after the driver's page. */
 enum { OPAQUE_FD = 1, DEDICATED = 1, PAGE = 4096 };

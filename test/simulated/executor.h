@@ -359,8 +359,8 @@ struct Warp {
     uint32_t index;
     uint32_t arrived;    /* number of lanes that have reached the current operation */
     Operation operation; /* the current operation */
-    /* Operands of the lanes. Two sets are used alternately, because some lanes may still read one set while others
-     * already fill the next. */
+    /* Operands of the lanes. Two sets are used alternately, because some lanes may still be reading one set while
+     * others are already filling the next. */
     uint32_t turn;
     struct Exchange {
         uint32_t word[WARP];

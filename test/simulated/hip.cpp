@@ -273,7 +273,7 @@ static int copy_rows(const Call &call, void *to, size_t to_pitch, const void *fr
                 side(from_host ? HOST : DEVICE, from, from_pitch), width, height);
 }
 
-/* Sets only the first fields of the struct of attributes. */
+/* Sets only the first few fields of the attributes struct. */
 static int get_pointer_attributes(const Call &call, int *attributes, uint64_t address) {
     const auto it = driver.memory.upper_bound(address);
     if (it == driver.memory.begin() || address - std::prev(it)->first >= std::prev(it)->second.bytes)

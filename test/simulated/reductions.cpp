@@ -128,8 +128,8 @@ uint64_t alternate(uint32_t i, int64_t even, int64_t odd) {
     return static_cast<uint64_t>(i % 2 ? odd : even);
 }
 
-/* Patterns of values. The lane index is counted over all warps. In each pattern, sums of the low halves carry, or a
- * lane that is added twice or not at all changes the sum. */
+/* Patterns of values. The lane index is counted over all warps. In each pattern, either the sums of the low halves
+ * produce a carry, or the total is wrong if a lane is added twice or skipped. */
 const struct Pattern {
     const char *name;
     uint64_t (*value)(uint32_t i);

@@ -533,11 +533,11 @@ fused='vfn?m(add|sub)[0-9]'
 for object in "$work"/fma_*.o; do
     [ -f "$object" ] || continue
     name=$(basename "$object" .o)
-    objdump -d --no-show-raw-insn "$object" |
+    objdump -dC --no-show-raw-insn "$object" |
         awk '/^[0-9a-f]+ <.*>:$/ { f = $2 }
             /m(add|sub)[0-9]+ps/ && f ~ /_(avx2|avx512)/ { next }
-            /m(add|sub)[0-9]+sd/ && f ~ /<vmafgpu__(exp|log10|pow|(co)?sine(_of)?|atan2|fused_in_parts)[.>]/ { next }
-            /m(add|sub)[0-9]+sd/ && f ~ /<vmafgpu__(twofold_)?product(_of)?[.>]/ { next }
+            /m(add|sub)[0-9]+sd/ && f ~ /<vmafgpu__(exp|log10|pow|(co)?sine(_of)?|atan2|fused_in_parts)[.>(]/ { next }
+            /m(add|sub)[0-9]+sd/ && f ~ /<vmafgpu__(twofold_)?product(_of)?[.>(]/ { next }
             /madd[0-9]+pd/ && f ~ /(speed_column_sums|ssim_(along|down|eleven))_(avx2|avx512)/ { next }
             /v(f|fn)m(add|sub|addsub|subadd)[0-9]/ { print f }' |
         sort | uniq -c > "$work/fused"

@@ -835,8 +835,8 @@ typedef enum vmafgpu_pixels {
  * on every processor and GPU. Only the planes that the features use are created. Alpha is ignored; colours are not
  * multiplied by it.
  *   - Each sample is floor(v + 1/2), clipped to the range of the bit depth, where v is the exact result for the given
- *     pixel values. Exception: for RGBA16F, the value that is rounded can be up to 2^-22 greater than v. This applies
- *     to chroma, and also to luma if the bit depth is above 14.
+ *     pixel values. Exception: for RGBA16F, the value before rounding can exceed v by up to 2^-22. This applies to
+ *     chroma, and also to luma if the bit depth is above 14.
  *   - Kr and Kb are 0.2990 and 0.1140 (BT.601), 0.2126 and 0.0722 (BT.709), 0.2627 and 0.0593 (BT.2020), and
  *     Kg = 1 - Kr - Kb. With n bits, the full range spans 2^n - 1, and the limited range spans 2^(n - 8) times 219
  *     (luma) or 224 (chroma).
@@ -891,7 +891,8 @@ typedef struct vmafgpu_colour {
  *     that use chroma are speed_chroma, psnr, psnr_hvs, ciede, and float_motion with motion_add_uv. The v1 models use
  *     speed_chroma.
  *   - Only samples that a feature needs are read, and these samples are checked against the bit depth. If a sample is
- *     out of range, either the push or the pair fails; see vmafgpu_push().
+ *     out of range, either the push is refused, or the pair is accepted and gets an error instead of a score; see
+ *     vmafgpu_push().
  *   - pitch[i] is the distance in bytes from one row to the next; 0 means tightly packed. If the luma width is odd, the
  *     number of samples in a tightly packed row of subsampled chroma is rounded up, as in files; the last sample is not
  *     read. The pitch can be negative; data[i] is still the top row. A negative pitch in pinned memory requires
@@ -1022,7 +1023,8 @@ typedef struct vmafgpu_gpu_config {
     int         device;                 /* ordinal of the GPU, default 0 */
     const int  *devices;                /* ordinals of several GPUs of one vendor, which share the pairs of a clip;
                                            replaces `device`. The library does not read the array after vmafgpu_open().
-                                           If one of these GPUs cannot be used, the open fails, even with AUTO */
+                                           If any of these GPUs cannot be used, vmafgpu_open() fails, even with
+                                           AUTO */
     int         device_count;           /* length of `devices`, 1..16, or VMAFGPU_ALL_DEVICES for all usable GPUs;
                                            default 0. vmafgpu_get_config() returns the number of GPUs in use */
     int         open_in_background;     /* 1: with AUTO, vmafgpu_open() returns while a thread opens the GPU, and the
@@ -1032,8 +1034,8 @@ typedef struct vmafgpu_gpu_config {
     void       *cuda_context;           /* a CUcontext, which the caller must keep until the vmafgpu context is closed;
                                            `device` is then ignored. Default: the primary context of the device,
                                            retained from open to close. Must be NULL with HIP, which has no contexts */
-    void       *stream;                 /* CUstream or hipStream_t of the caller: frames in device memory are ready when
-                                           the stream has finished all work that was queued on it before the push. If
+    void       *stream;                 /* CUstream or hipStream_t of the caller: frames in device memory are assumed to
+                                           be ready once the stream has finished all work queued before the push. If
                                            NULL, frames must be ready when they are pushed. For the default stream, pass
                                            CU_STREAM_LEGACY, or hipStreamLegacy if the runtime supports it. See also
                                            vmafgpu_after_stream() */
@@ -1043,20 +1045,21 @@ typedef struct vmafgpu_gpu_config {
                                            if all frames are arrays. SURFACE requires CUDA and a single GPU */
     int         batch;                  /* pairs per launch, 1..32. The default depends on the frame size: 2 at 4K, 8 at
                                            1080p, 32 at 576x324. If `frame_memory` is DEVICE or SURFACE, the default is
-                                           twice that, or, on devices with at least 25 GB, 16 at 4K and 32 at smaller
-                                           sizes. With `devices`, the default is at least 16. All these defaults are
-                                           reduced if necessary to stay below the memory limit (see `queue_depth`). With
-                                           config.live or config.map_block_size, the default is 1. A pair waits until
-                                           its batch is full, or until vmafgpu_flush() or vmafgpu_wait() is called, so a
-                                           batch of 1 gives the lowest latency */
+                                           doubled; on GPUs with more than 24 GiB (with `devices`: 96 GiB), it is
+                                           instead 16 at 4K and 32 at smaller sizes. With `devices`, the default is at
+                                           least 16. All these defaults are reduced if necessary to stay below the
+                                           memory limit (see `queue_depth`). With config.live or config.map_block_size,
+                                           the default is 1. A pair waits until its batch is full, or until
+                                           vmafgpu_flush() or vmafgpu_wait() is called, so a batch of 1 gives the lowest
+                                           latency */
     int         queue_depth;            /* maximum number of batches in flight, 1..8; default 2 to 4, or 2 with
                                            `devices`. To keep device memory below a limit, the default of `batch` is
                                            reduced to as little as 1, and the default of `queue_depth` to as little as
                                            2. The limit is 288 MiB, or 384 MiB if `frame_memory` is DEVICE or SURFACE.
-                                           With `devices`, the limit is four times as high for each GPU. For `batch`, if
-                                           `frame_memory` is DEVICE or SURFACE, the limit is raised to 1/64 of the
-                                           device memory or 1/4 of the free device memory, whichever is smaller, if that
-                                           exceeds the values above */
+                                           With `devices`, each GPU has its own limit, which is four times as high. When
+                                           `batch` is reduced and `frame_memory` is DEVICE or SURFACE, a second limit is
+                                           computed: the smaller of 1/64 of the device memory and 1/4 of the free device
+                                           memory. The larger of the two limits then applies */
     const void *kernels;                /* kernel image in memory; replaces the search for a kernel file. The image can
                                            be the contents of a file that `make blobs` creates, PTX from this project,
                                            or machine code. Machine code is passed to the driver unchecked; for AMD,
@@ -1065,8 +1068,10 @@ typedef struct vmafgpu_gpu_config {
     size_t      kernels_size;           /* size of `kernels` in bytes */
     const char *kernels_path;           /* path of the kernel file. Default: compiled-in kernels; if there are none, the
                                            library searches for a file (see `GPU: requirements` in the manual) */
-    const char *driver_path;            /* driver library to load instead of libcuda.so.1 / nvcuda.dll, or
-                                           libamdhip64.so.8 to .so.5 / amdhip64_7.dll and older versions */
+    const char *driver_path;            /* driver library to load. Default for CUDA: libcuda.so.1 (Windows: nvcuda.dll).
+                                           Default for HIP: the first found of libamdhip64.so.8 down to .so.5 (Windows:
+                                           amdhip64_7.dll, then older versions); a version that the program has already
+                                           loaded is preferred */
     vmafgpu_vif_arithmetic vif_arithmetic; /* number type of the VIF kernels; default: the faster type */
     int         copy_threads;           /* 1..256, default config.threads: number of CPU threads that copy and check
                                            frames in host memory, for all GPUs together. The threads also compute scores
@@ -1309,14 +1314,14 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
                                             const vmafgpu_frame *distorted);
 
 /* Returns buffers for the next pair. If a reader or decoder writes samples directly to these buffers, the CPU does not
- * copy them again. With a GPU, the buffers are in pinned memory. The frames are in the format of the config, and their
- * `memory` is HOST; cast away the const of data[] to write. data[1] and data[2] are NULL if no feature uses chroma.
- * Otherwise, sizes of subsampled chroma are rounded up, as in files, although features do not use the last chroma
- * column or row if the luma width or height is odd. Push the frames unchanged, except for `tag`.
+ * have to copy the samples. With a GPU, the buffers are in pinned memory. The frames are in the format of the config,
+ * and their `memory` is HOST; cast away the const of data[] to write. data[1] and data[2] are NULL if no feature uses
+ * chroma. Otherwise, sizes of subsampled chroma are rounded up, as in files, although features do not use the last
+ * chroma column or row if the luma width or height is odd. Push the frames unchanged, except for `tag`.
  *   - You can acquire several pairs before you push the first of them. Push them in the order in which they were
- *     acquired. Each push, including that of a preceding or following frame, releases the oldest acquired pair, even if
- *     you push other frames instead. An acquired frame that is pushed out of order is refused with
- *     VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair remains acquired.
+ *     acquired. Every push (including vmafgpu_push_preceding() and vmafgpu_push_following()) releases the oldest
+ *     acquired pair, even if the frames pushed are not those of an acquired pair. An acquired frame that is pushed out
+ *     of order is refused with VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair remains acquired.
  *   - Before the push, any thread can write to the buffers. All writing must be finished when the push begins. From
  *     then on, and after vmafgpu_reset() or vmafgpu_close(), no thread may write to the buffers.
  *   - With GPUs, at most gpu.queue_depth * gpu.batch pairs per GPU can be acquired or in flight. On the CPU, at most 4
@@ -1400,9 +1405,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
  * reset: to wait for frame i, pass i + 1. A negative number means all pairs that were pushed. If `pairs` exceeds the
  * number of pushed pairs, the functions return VMAFGPU_ERROR_ARGUMENT.
  *   - vmafgpu_reusable_count() returns the number of pairs whose frames can be overwritten or freed. It never waits for
- *     a GPU. It returns 0 for NULL and if the context is busy. If motion is used and references are in pinned memory,
- *     the last one or two pairs are counted only when the pairs after them are done, or when vmafgpu_wait() has copied
- *     the references of these last pairs.
+ *     a GPU. It returns 0 if the context is NULL or busy. If motion is used and references are in pinned memory, the
+ *     last one or two pairs are counted only once later pairs are done, or once vmafgpu_wait() has copied the
+ *     references of these last pairs.
  *   - vmafgpu_wait() submits an incomplete batch and returns when the first `pairs` pairs are done. Their scores are
  *     then ready, except scores whose motion needs the next pair. vmafgpu_wait(v, -1) also covers preceding and
  *     following frames in pinned or device memory.
@@ -1414,12 +1419,12 @@ VMAFGPU_API int64_t        vmafgpu_reusable_count(vmafgpu *context);
 VMAFGPU_API vmafgpu_result vmafgpu_wait(vmafgpu *context, int64_t pairs);
 VMAFGPU_API vmafgpu_result vmafgpu_stream_wait(vmafgpu *context, void *stream, int64_t pairs);
 
-/* Makes pairs that are pushed later, single pairs and edits wait for the work that is on a CUstream or hipStream_t at
- * the time of the call. The calling thread does not wait. Use this function instead of config.gpu.stream if frames are
- * filled on several streams, or on a stream that does not exist yet when the context is opened.
+/* Makes all later work (pushed pairs, single pairs and edits) wait for the work that is queued on a CUstream or
+ * hipStream_t at the time of the call. The calling thread does not wait. Use this function instead of config.gpu.stream
+ * if frames are filled on several streams, or on a stream that does not exist yet when the context is opened.
  *   - NULL is the default stream, as in CUDA and HIP. (In config.gpu.stream, NULL means that frames are ready when they
  *     are pushed.)
- *   - Pairs that were pushed earlier and wait for their batch to become full are also delayed.
+ *   - Pairs that were pushed earlier and are still waiting for their batch to fill are also delayed.
  *   - If the CPU is used, the function does nothing and returns VMAFGPU_OK. With gpu.devices or gpu.open_in_background
  *     it returns VMAFGPU_ERROR_STATE. */
 VMAFGPU_API vmafgpu_result vmafgpu_after_stream(vmafgpu *context, void *stream);
@@ -1481,7 +1486,8 @@ typedef struct vmafgpu_edit {
 typedef struct vmafgpu_edit_sums {
     int64_t vif_information[4];         /* sum of binary logarithms, times 2048                              */
     int64_t vif_noise[4];               /* variance of the distorted frame where the reference is flat       */
-    int64_t adm[4][3], aim[4][3];       /* sums of cubes; rounded per row in edits, not rounded in a vmafgpu_block */
+    int64_t adm[4][3], aim[4][3];       /* sums of cubes. The sum of each row is rounded in a vmafgpu_edit_score, but
+                                           not in a vmafgpu_block */
 } vmafgpu_edit_sums;
 
 typedef struct vmafgpu_edit_score {
@@ -1545,9 +1551,9 @@ typedef struct vmafgpu_block {
                                            can even lower the score, and the losses of all blocks do not add up to the
                                            loss of the frame */
     vmafgpu_edit_sums sums;             /* sums of this block; over all blocks they add up to the sums of the frame.
-                                           Here, the sums of cubes are not rounded, and they are 2^k times as large as
-                                           those in edits, where 2^k is the band height at that scale, rounded up to a
-                                           power of two */
+                                           Here, the sums of cubes are not rounded, and they are larger than those in a
+                                           vmafgpu_edit_score by a factor: the height of the band, rounded up to a power
+                                           of two */
 } vmafgpu_block;
 
 /* Computes the gradient at the base. */
@@ -1564,23 +1570,24 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradi
 VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafgpu_block *blocks, int *across,
                                                int *down);
 
-/* Requests a map that shows where in a frame VMAF is lost. The map is computed for the next pair that is pushed and
- * scored. Requires config.map_block_size. The map has one float per block of map_block_size x map_block_size luma
- * samples, row by row without padding, vmafgpu_map_blocks() in total. Each float is the `loss` that
- * vmafgpu_edit_blocks() would compute for the block if motion were computed as config.live defines it.
+/* Requests a map that shows which parts of a frame lower its VMAF score. The map is computed for the next pair that is
+ * pushed and scored. Requires config.map_block_size. The map has one float per block of map_block_size x map_block_size
+ * luma samples, row by row without padding, vmafgpu_map_blocks() in total. Each float equals the `loss` that
+ * vmafgpu_edit_blocks() computes for the block, except that motion is computed as with config.live.
  *   - A request is for one pair. The request remains pending if the push fails or returns VMAFGPU_AGAIN, or if
  *     subsample leaves the pair out. To cancel a request, pass NULL or call vmafgpu_reset(). The map must be aligned to
  *     4 bytes.
  *   - HOST, PINNED: on the CPU, the map is written before the push returns, after config.on_score has been called. On a
  *     GPU, the map is written when the score of the pair is ready, before config.on_score is called.
- *   - DEVICE: a CUdeviceptr on the GPU that the context uses. Kernels write the map in stream order: after the work
- *     queued on config.gpu.stream before the push, and before work that is queued after vmafgpu_stream_wait(). The
- *     memory is in use until vmafgpu_reusable_count() includes the pair. The CPU backend refuses this kind.
+ *   - DEVICE: a CUdeviceptr on the GPU that the context uses. Kernels write the map in stream order. They first wait
+ *     for the work that was queued on config.gpu.stream before the push. The map is complete for all work that you
+ *     queue after calling vmafgpu_stream_wait(). The memory is in use until vmafgpu_reusable_count() includes the
+ *     pair. The CPU backend refuses this kind.
  *   - Pairs without a map have no extra cost. On the CPU, a map costs as much as vmafgpu_edit_blocks(). On a GPU, a map
  *     requires a few more kernels, which also delay the score.
  *   - If the GPU fails, pending maps in host memory are filled with NaN, and the content of pending maps in device
  *     memory is undefined. From then on, this function returns VMAFGPU_ERROR_DEVICE.
- *   - A GPU computes maps only if all inputs of the model are VIF scales, ADM and the motion of the pair. If there are
+ *   - A GPU computes maps only if every input of the model is a VIF scale, ADM or the motion of the pair. If there are
  *     other inputs (such as motion3 with motion_moving_average) or several GPUs, the context uses the CPU for scores
  *     and maps. */
 VMAFGPU_API vmafgpu_result vmafgpu_request_map(vmafgpu *context, float *map, vmafgpu_memory memory);
@@ -1643,8 +1650,8 @@ VMAFGPU_API int         vmafgpu_model_column(const vmafgpu *context, int model);
 
 /* Returns the column that is at position `place` (0..vmafgpu_column_count()-1) in the report of libvmaf if the clip has
  * `pairs` pairs (including pairs that config.subsample leaves out). The column is `place` itself, except for a clip of
- * a single pair: in that case, libvmaf writes integer_motion2, integer_motion3 and motion3 at the positions of the
- * features that they belong to. Returns -1 if `place` is out of range. */
+ * a single pair: in that case, libvmaf writes integer_motion2, integer_motion3 and the motion3 of float_motion in the
+ * order of their features, after all other columns of features. Returns -1 if `place` is out of range. */
 VMAFGPU_API int         vmafgpu_report_column(const vmafgpu *context, int64_t pairs, int place);
 
 /* Converts a long name of libvmaf to the name in reports, for example "VMAF_integer_feature_adm2_score" to
@@ -1659,9 +1666,9 @@ VMAFGPU_API int            vmafgpu_aggregate_count(const vmafgpu *context);
 VMAFGPU_API const char    *vmafgpu_aggregate_name(const vmafgpu *context, int index);
 VMAFGPU_API vmafgpu_result vmafgpu_aggregate(vmafgpu *context, int index, double *value);
 
-/* Returns the config with every default filled in, except for callbacks and the allocator, where the default is NULL.
- * The result is valid until vmafgpu_close(). If `backend` was AUTO, it is still AUTO; vmafgpu_backend_name() returns
- * the backend in use. gpu.batch and gpu.queue_depth are the values in use on the GPU. Pointers that are needed only
+/* Returns the config with every default filled in. Callbacks and allocator functions that were not set stay NULL. The
+ * result is valid until vmafgpu_close(). If `backend` was AUTO, it is still AUTO; vmafgpu_backend_name() returns the
+ * backend in use. gpu.batch and gpu.queue_depth are the values in use on the GPU. Pointers that are needed only
  * during the open are NULL: `models`, `features`, gpu.devices, gpu.kernels, gpu.kernels_path and gpu.driver_path. The
  * counts that belong to these pointers are kept. */
 VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
@@ -1712,18 +1719,20 @@ VMAFGPU_API size_t vmafgpu_device_memory(const vmafgpu *context);
 
 /* Returns the message of the last failure. Never NULL. A success does not clear the message: check results first.
  *   - With a context: the message of its last failure, or "" if there has been none since open or reset. The next
- *     failure overwrites the message. After a failed open, the message of the open remains.
- *   - With NULL: the message of the last failure on the calling thread that involved no usable context: a failed open
+ *     failure overwrites the message. If the open failed, its message is never overwritten by later failures.
+ *   - With NULL: the message of the calling thread's last failure for which there was no usable context: a failed open
  *     (even after its context is closed), a NULL context, or a context that is busy. The message is valid until the
  *     next such failure on the thread. Builds without thread-local variables store no such message. */
 VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context);
 
-/* Describes the state of a context as one line of JSON, for logs and bug reports. Writes at most `size` bytes with a
- * terminating zero, and returns the length of the whole text without the zero, as snprintf() does. `buffer` can be NULL
- * to ask for the length. Returns 0 and writes "" if the context is NULL. Allocates nothing and changes nothing.
+/* Describes the state of a context as one line of JSON, for logs and bug reports. Writes at most `size` bytes,
+ * including the terminating zero, and returns the length of the whole text without the zero, as snprintf() does. To get
+ * only the length, pass NULL as `buffer`. Returns 0 and writes "" if the context is NULL. Allocates nothing and changes
+ * nothing.
  *   - Keys of the object: version and abi; state: "open", "not open" if vmafgpu_open() failed, or "busy"; config, with
- *     the values in use; models and columns; backend; memory in bytes; batch, with the pairs and batches on the GPU;
- *     counts of pairs and scores since open or reset; failures; and notes: the note of the backend, the last warning.
+ *     the values in use; models and columns; backend; memory in bytes; batch, with the number of pairs that wait for
+ *     their batch to fill and the number of batches in flight; counts of pairs and scores since open or reset;
+ *     failures; and notes: the backend note and the last warning.
  *   - Unlike other functions, this one can be called at any time between vmafgpu_open() and vmafgpu_close(), on any
  *     thread and in callbacks. If the context is busy, the state is "busy", and the object contains only version, abi,
  *     state, and busy_with: the name of the running call. In config.on_score, the description is complete.
@@ -1736,8 +1745,8 @@ VMAFGPU_API const char *vmafgpu_result_name(vmafgpu_result result);
 VMAFGPU_API const char *vmafgpu_result_message(vmafgpu_result result);
 
 /* Return VMAFGPU_VERSION_STRING, VMAFGPU_VERSION_NUMBER and VMAFGPU_ABI of the compiled implementation. A program that
- * loads the implementation from a shared library must check that vmafgpu_abi() is the VMAFGPU_ABI of its header; see
- * STABILITY in the manual. */
+ * loads the implementation from a shared library must check that vmafgpu_abi() returns the VMAFGPU_ABI of the header it
+ * was compiled with; see STABILITY in the manual. */
 VMAFGPU_API const char *vmafgpu_version_string(void);
 VMAFGPU_API int         vmafgpu_version_number(void);
 VMAFGPU_API int         vmafgpu_abi(void);

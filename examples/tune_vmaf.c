@@ -68,7 +68,7 @@ static vmafgpu_edit block_of(const unsigned char *samples, int width, int height
     return edit;
 }
 
-/* Returns the weight of a block according to the formula of libaom, which maps the squared error per VMAF point lost to
+/* Returns the weight of a block according to the formula of libaom, which maps the squared error per lost VMAF point to
  * the range 0.8..6.8. */
 static double weight_of(const unsigned char *source, const vmafgpu_edit *e, int width, double score) {
     const unsigned char *blurred = (const unsigned char *)e->data;

@@ -76,8 +76,8 @@ mask() {
 # - with several threads;
 # - with one thread, if float_motion writes its motion3 value with the second frame while the thread still computes the
 #   first frame;
-# - with a single frame, where motion3 of float_motion follows that of the integer motion if the latter was requested
-#   first.
+# - with a single frame: the motion3 column of float_motion then comes after that of the integer motion if the latter
+#   was requested first.
 unordered() {
     case " $* " in
     *' --threads '[!01]*) return 0 ;;

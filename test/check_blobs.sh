@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compares the images of `make blobs` with the checksums in test/blobs.sha256. Images of a compiler that is not recorded
-# there are not compared: other versions write other code.
+# Compares the images of `make blobs` with the checksums in test/blobs.sha256. Images are compared only if that file
+# records their compiler, because other versions generate different code.
 #
 #     test/check_blobs.sh [BUILD]
 #     test/check_blobs.sh -i [BUILD]     compiles all images with clang, and writes test/blobs.sha256

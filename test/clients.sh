@@ -10,7 +10,8 @@
 # SUITE=sid        version of Debian whose ffmpeg is built; default trixie
 # LIBVMAF=prefix   prefix of libvmaf 3.2, with include/libvmaf and lib/libvmaf.so.3; default: found by pkg-config
 # VMAF_SOURCE=dir  source tree of libvmaf, for its tool and for its C tests of the public functions
-# CLIENTS=dir      folder into which the source of ffmpeg is fetched and built, once; default /tmp/vmafgpu-clients
+# CLIENTS=dir      folder into which the source of ffmpeg is fetched, and in which it is built, once; default
+#                  /tmp/vmafgpu-clients
 # FFMPEG=program   an ffmpeg that is linked to a shared libvmaf.so.3, instead of building one
 # CLIPS=dir        y4m pairs, NAME_ref.y4m and NAME_dis.y4m; default ../shared/clips
 #
@@ -33,8 +34,8 @@ mkdir -p "$clients" || exit 1
 
 suite=${SUITE:-trixie}
 fetched=$clients/$suite
-# The filters libvmaf and libvmaf_cuda, and all that they need to score two files. Other parts of ffmpeg take long to
-# compile.
+# The filters libvmaf and libvmaf_cuda, and all that they need to score two files. The rest of ffmpeg takes a long time
+# to compile.
 parts='--disable-everything --disable-autodetect --disable-doc --disable-ffplay --disable-ffprobe --disable-network
        --disable-debug --enable-libvmaf --enable-filter=libvmaf,libvmaf_cuda,scale_cuda,hwdownload,scale,format,null
        --enable-demuxer=yuv4mpegpipe,rawvideo,mov,matroska --enable-decoder=rawvideo,wrapped_avframe,h264,hevc
@@ -154,8 +155,8 @@ plain() { # REPORT: prints the report without the frame rate and, on Windows, ca
     [ ! -f "$1" ] || tr -d '\r' < "$1" | sed -E 's/fps="[^"]*"/fps=""/; s/"fps": [^,]*,/"fps":,/'
 }
 
-# both WHAT COMMAND...: runs the command with both libraries, and instead of $ffmpeg also the static builds of ffmpeg.
-# REPORT in the command becomes the file to write.
+# both WHAT COMMAND...: runs the command with both libraries. If the command uses $ffmpeg, runs it with the static
+# builds of ffmpeg, too. REPORT in the command becomes the file to write.
 both() {
     local what=$1 which status expected variants='libvmaf ours'
     shift

@@ -35,8 +35,8 @@ if ! GFX="$architectures" "$here/make_hsaco.sh" "$work" "$work/blobs" > "$work/l
 fi
 
 # The emulator has two errors in WMMA instructions for bytes: it treats all bytes as signed, and it reads a constant
-# accumulator as a register. Both are corrected here in a copy of one file; links replace the other files of the
-# checkout.
+# accumulator as a register. Both are corrected here in a copy of the checkout of tinygrad, in which one file is
+# changed; the other files of the copy are links to the checkout.
 wmma() { # FROM TO
     sed -e 's/^\( *\)def gval(src, lane, vgpr, ridx):$/\1def gval(src, lane, vgpr, ridx, signed=True):/' \
         -e 's/^\( *\)return (pkd << _c(24, .*$/\1if not signed: return pkd.bitcast(dtypes.int32)\n&/' \

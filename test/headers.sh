@@ -1,7 +1,8 @@
 #!/bin/sh
-# Compiles the header by itself with all installed compilers, in every language standard, without a warning: with its
-# switches, in programs of two files, with fast-math (which the header must reject), and with the macros of MSVC. Checks
-# which macros the header defines, which symbols it exports, and that products are not fused with sums.
+# Checks that the header compiles by itself without a warning, with all installed compilers and in every language
+# standard. Also compiles it with its switches, in programs of two files, with fast-math (which the header must reject),
+# and with the macros of MSVC. Checks which macros the header defines, which symbols it exports, and that products are
+# not fused with sums.
 #
 #     test/headers.sh BUILD           DEPTH=all: with optimisation in every standard too
 build=${1:-build}
@@ -263,8 +264,8 @@ done
 for cc in clang clang-19; do
     for machine in -mfma -march=x86-64-v3 -march=x86-64-v4 -march=native; do
         [ -n "$x86" ] && have $cc || continue
-        # Compiles only the features that inline steps of loops, for one machine. DEPTH=all: everything, for each
-        # machine.
+        # Compiles only the features whose loops call inlined functions, and for only one machine. DEPTH=all:
+        # everything, for each machine.
         few=
         case "$DEPTH $cc$machine" in
         all*) ;;

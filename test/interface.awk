@@ -1,7 +1,7 @@
 # Prints the types and constants that vmafgpu.h shares with the kernels, without comments and white space: the structs,
 # enums and constants in the sections >>arithmetic to >>edits arithmetic and in the parts of chapters that kernels read.
 
-# strip LINE: the line without comments; in_comment continues over lines
+# strip LINE: returns the line without comments; in_comment keeps its value from line to line
 function strip(line, out, at) {
     out = ""
     while (line != "") {

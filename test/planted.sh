@@ -4,7 +4,7 @@
 # `make test`.
 #
 #     test/planted.sh BUILD [NAME...]       all faults, or the faults with these names; CC and CXX name the compilers
-#     test/planted.sh measure               faults per section, and how many are missing for one per 100 lines
+#     test/planted.sh measure               faults per section, and how many more are needed to reach one per 100 lines
 #     test/planted.sh texts                 only checks that planted.txt, PLANTED.md and the sources agree
 build=$1
 shift
@@ -44,8 +44,8 @@ END
     exit
 fi
 
-# For each section, prints how many faults are in its kernels and vector code, and how many are missing for one fault
-# per 100 lines. A fault is where its script changes the file.
+# For each section, prints how many faults are in its kernels and vector code, and how many more are needed to reach one
+# fault per 100 lines. A fault belongs to the section in which its script changes the file.
 if [ "$build" = measure ]; then
     faults | while read -r name file _ script; do
         sed "$script" "$file" | diff "$file" - | sed -n "1s/^\\([0-9]*\\).*/$file \\1/p"

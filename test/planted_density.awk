@@ -1,6 +1,6 @@
-# For each chapter of vmafgpu.h and each section of vmafgpu_kernels.cu, prints the lines of kernels and vector code, the
-# number of planted faults in these lines, and how many are missing for one fault per 100 lines. `test/planted.sh
-# measure` calls this program. The first file has a line `FILE LINE` for each fault.
+# For each chapter of vmafgpu.h and each section of vmafgpu_kernels.cu, prints the number of lines of kernels and vector
+# code, the number of planted faults in these lines, and how many more faults are needed to reach one per 100 lines.
+# `test/planted.sh measure` calls this program. The first file has a line `FILE LINE` for each fault.
 FNR == NR {
     at[$1, $2]++
     next

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Compiles the header, the tool and the libvmaf replacement for systems that are not at hand, without a warning, and
-# prints a table. Only Linux programs are run.
+# Checks that the header, the tool and the libvmaf replacement compile without warnings for systems that we do not have,
+# and prints a table. Only Linux programs are run.
 #
 #     test/platforms.sh BUILD [TARGET...]
 #
@@ -56,7 +56,7 @@ build_target() {
     $MAKE -j2 BUILD="$into" CC="$cc" CXX="$ZIG c++" AR="$ZIG ar" CFLAGS=-O2 RUNNER=env "$@"
 }
 
-# The library on macOS is known by its whole path.
+# On macOS, programs refer to the library by its full path.
 install_name() {
     command -v llvm-objdump-19 > /dev/null || return 0
     llvm-objdump-19 --macho --dylib-id "$1" | grep -qx '/usr/local/lib/libvmaf.3.dylib'

@@ -73,7 +73,8 @@ else
     [ -n "$SANITIZE$RUNNER$EXE" ] || [ "$DEPTH" != all ] || tests="test_replay.sh test_stack_bounds.sh $tests"
 fi
 
-# Programs here never exit with status 99, so tests that expect a failure do not hide the report of a sanitizer.
+# Sanitizers exit with status 99, which no program here uses, so a test that expects a failure does not hide a sanitizer
+# report.
 # detect_stack_use_after_return is off because with it, GCC 13.0 to 13.2 misaligns 64-byte vectors (GCC bug 110027).
 export ASAN_OPTIONS="exitcode=99:detect_stack_use_after_return=0:$ASAN_OPTIONS"
 export UBSAN_OPTIONS="exitcode=99:print_stacktrace=1:$UBSAN_OPTIONS"

@@ -4,7 +4,7 @@
 #
 # -v nested="NAME=COUNT ..." lists the functions that may call themselves, and the largest number of nested calls.
 #
-# -v outside="NAME ..." lists the functions whose calls through pointers go to the program.
+# -v outside="NAME ..." lists the functions that call back into the user's program through pointers.
 #
 # Calls through pointers only go to functions of a higher rank (rank_of): a public function calls the backend table, the
 # backend calls features, features run tasks, tasks run parts and pieces, and these call functions of an instruction

@@ -27,7 +27,7 @@ mkdir -p "$root/logs"
 # group then runs for one vendor only.
 computes='equality v1 random sums noise partial illegal pixels'
 matrix=
-# The groups that take longest test host code that both vendors share.
+# The slowest groups test host code that both vendors share.
 hip64='-orders -devices'
 hosts=
 if [ "$DEPTH" = all ]; then

@@ -14,7 +14,7 @@ case $build in
 esac
 rm -rf "$work"
 mkdir -p "$work/build" || exit 1
-# The settings of an outer make are for other folders.
+# Clear the settings of an outer make, because they refer to other folders.
 unset MAKEFLAGS MFLAGS MAKELEVEL MAKEOVERRIDES
 MAKE=${MAKE:-make}
 CC=${CC:-cc}

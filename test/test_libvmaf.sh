@@ -1,7 +1,7 @@
 #!/bin/sh
-# Tests our libvmaf library: exported symbols, struct layouts, values, errors and reports of a client program compared
-# with those of libvmaf, failing allocations, threads, frames in CUDA memory (on a simulated GPU), and
-# `make install-libvmaf`.
+# Tests our libvmaf library: exported symbols, struct layouts, failing allocations, threads, frames in CUDA memory (on a
+# simulated GPU), and `make install-libvmaf`. Compares the values, errors and reports of a client program with those of
+# libvmaf.
 #
 #     test/test_libvmaf.sh BUILD
 #

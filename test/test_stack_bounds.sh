@@ -11,7 +11,7 @@ call_limit=36000
 task_limit=26000
 # Functions that may call themselves, and how deep: JSON texts have at most 32 levels.
 nested='vmafgpu__json_skip=33'
-# Functions whose calls through pointers go to the program: allocator and log.
+# Functions that call back into the user's program through pointers, for allocation and for log messages.
 outside='vmafgpu__take vmafgpu__memory_take vmafgpu__memory_give vmafgpu__log'
 
 "$gcc" -dM -E - < /dev/null > "$work/macros" 2> /dev/null

@@ -1,5 +1,6 @@
 #!/bin/sh
-# vmafgpu.h calls no function of the C library whose bits IEEE 754 does not fix: see >>functions.
+# Checks that vmafgpu.h calls only those mathematical functions of the C library whose results IEEE 754 specifies
+# exactly: see >>functions.
 #
 #     test/test_symbols.sh BUILD
 build=${1:-build}
@@ -19,7 +20,7 @@ none_varies() {
         ! grep -E "$varying" "$work/calls"
 }
 
-# The search finds a call.
+# Checks that the search would find such a call.
 one_is_found() {
     printf '#include <math.h>\nfloat f(float x) { return powf(x, 0.3f); }\n' > "$work/call.c"
     ${CC:-cc} -c -o "$work/call.o" "$work/call.c" && calls "$work/call.o" | grep -qE "$varying"

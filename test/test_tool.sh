@@ -225,7 +225,7 @@ for feature in psnr ciede float_ssim float_ms_ssim psnr_hvs cambi; do
     ! lacks $feature || preset_lacks="$preset_lacks $feature"
 done
 make_pair ctc '' bands+blur 288x224 8 420 2 61
-# preset FEATURES...: checks that the report of $asked equals the report if the features are given one by one
+# preset FEATURES...: checks that the report of $asked equals the report obtained when the features are given one by one
 preset() {
     score ctc preset.csv $asked
     set -- "$@"
@@ -482,7 +482,7 @@ reads_ahead() { # BACKEND
     both '--frame_cnt and skipped frames' -r "$work/ahead.ref" -d "$work/ahead.dist" --frame_cnt 7 --frame_skip_ref 3 \
         --frame_skip_dist 2 --threads 3
     both 'one video longer' -r "$work/ahead.ref" -d "$work/ahead.dist" --frame_skip_dist 35
-    # different FRAME lines, and a last frame that is cut in luma, in chroma or in its line
+    # different FRAME lines, and a last frame that is truncated within the luma, the chroma or the FRAME line
     {
         head -n 1 "$work/ahead.dist"
         for i in 0 1 2 3 4 5; do

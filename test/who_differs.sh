@@ -1,11 +1,11 @@
 #!/bin/sh
-# Prints a Markdown table that shows which code paths of a libvmaf compute values that differ from those of its plain C
-# code and of vmafgpu.h. Fails if a value of the plain C code differs from ours.
+# Prints a Markdown table that shows which code paths of a libvmaf build compute values that differ from those of its
+# plain C code and of vmafgpu.h. Fails if a value of the plain C code differs from ours.
 #
 #     test/who_differs.sh [BUILD]
 #
-# LIBVMAF names the prefix of the libvmaf (with include/libvmaf and lib); otherwise pkg-config finds it. A libvmaf that
-# is built with -Denable_cuda=true adds a column for CUDA on a machine with an NVIDIA GPU.
+# LIBVMAF names the prefix of this build (with include/libvmaf and lib); otherwise pkg-config finds libvmaf. On a
+# machine with an NVIDIA GPU, a libvmaf build with -Denable_cuda=true adds a column for CUDA.
 build=${1:-build}
 CC=${CC:-cc}
 make "$build/vmafgpu.o" > /dev/null || exit 1

@@ -3,9 +3,9 @@
 #
 #     LC_ALL=C awk -v rules=test/words.txt [-v wide=EXPRESSION] [-v numbers=1] -f test/words.awk FILE...
 #
-# Prints one line for each match, FILE:LINE: "TEXT"; say: SUGGESTION (with numbers=1: FILE:LINE: and the line of the
-# rule), and FILE:LINE: N columns for each line of more than 120 characters. A line may be longer if its FILE:LINE
-# matches `wide`, where LINE is its text.
+# Prints FILE:LINE: "TEXT"; say: SUGGESTION for each match. With numbers=1, prints FILE:LINE: and the line of the rule
+# instead. Prints FILE:LINE: N columns for each line of more than 120 characters, unless FILE:TEXT matches `wide`, where
+# TEXT is the text of the line.
 #
 # Prose is collected in passages: a paragraph, a comment, or a string of several words.
 # A phrase is found even if it continues on the next line.

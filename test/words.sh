@@ -118,7 +118,8 @@ examples comments.sh '# @'
 examples messages.sh 'check "@"'
 examples comments.mk 'door := 1 # @'
 
-# examples_of_words FILE BEFORE EACH AFTER: checks a file that contains each example with one word per line, after EACH
+# examples_of_words FILE BEFORE EACH AFTER: checks a file that contains each example with one word per line, each
+# preceded by EACH
 examples_of_words() {
     awk -F "$tab" -v before="$2" -v each="$3" -v after="$4" '
         { print before; n = split($2, word, " "); for (i = 1; i <= n; i++) print each word[i]; print after }' \

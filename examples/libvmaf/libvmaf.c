@@ -1554,7 +1554,9 @@ static int try_to_predict(VmafContext *c, VmafModel *m, uint64_t index, int firs
 static int predict(VmafContext *c, VmafModel *m, uint64_t index, int first) {
     const char *missing;
     int err;
-    do { /* releases the lock of the model before it waits; a thread with the lock of the context may need it */
+    /* Releases the lock of the model before waiting, because a thread that holds the lock of the context may need the
+     * lock of the model. */
+    do {
         pthread_mutex_lock(&m->lock);
         err = try_to_predict(c, m, index, first, &missing);
         pthread_mutex_unlock(&m->lock);

@@ -204,9 +204,9 @@ static int align_measure_best(align_problem *p) {
 
 /* ---- the path ---- */
 
-/* Returns the cost of changing the offset before frame j: the larger of the smallest distances of frames j - 1 and j.
- * Noise alone does not justify a change: noise has components in many directions, and a change follows only one of
- * them, so it gains less than this cost. */
+/* Returns the cost of changing the offset before frame j. Frames j - 1 and j each have a smallest distance, and the
+ * cost is the larger of the two. Noise alone does not justify a change: noise has components in many directions, and a
+ * change follows only one of them, so a change that only fits the noise gains less than it costs. */
 static int64_t align_change_cost(const align_problem *p, int64_t j) {
     uint32_t a = p->least[j], b = j > 0 ? p->least[j - 1] : a, most = a > b && a != ALIGN_NONE ? a : b;
     return most == ALIGN_NONE ? (int64_t)p->unmatched : (int64_t)most + 2;

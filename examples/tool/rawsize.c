@@ -132,9 +132,9 @@ static int rawsize_is_part(const rawsize_samples *s, size_t width, int parts, do
     return whole == parts - 1 && broken == 1;
 }
 
-/* Returns the distance with the smallest difference, ignoring `left_out`. Returns 0 if other distances that are not
- * near multiples of the best one are nearly as good: the picture has a repeating pattern, so the row length is
- * unknown. */
+/* Returns the distance with the smallest difference, ignoring `left_out`. Returns 0 if other distances are nearly as
+ * good, apart from those close to multiples of the best one: the picture then has a repeating pattern, so the length of
+ * a row is unknown. */
 static size_t rawsize_search(const rawsize_samples *s, size_t most, size_t left_out) {
     static uint32_t sums[RAWSIZE_MOST_WIDTH + 1];
     size_t best = 0;
@@ -174,8 +174,10 @@ int rawsize_other_width(const rawsize_samples *s, int width) {
             best = lag;
         }
     }
-    int is_divisible = stated <= 3 * beside; /* otherwise half the width would fit far better */
-    if (best == 0 || least < 0.1 * beside)   /* a repeating pattern or equal rows */
+    /* If the given width is a multiple of the correct width, samples at this distance are only a few rows apart, so
+     * they differ little. */
+    int is_divisible = stated <= 3 * beside;
+    if (best == 0 || least < 0.1 * beside) /* a repeating pattern or equal rows */
         return is_divisible ? rawsize_divided(s, width, stated) : 0;
     const size_t parts = best / stated_lag;
     double kinds[2];

@@ -275,8 +275,9 @@ void tool_start_pool(session *all) {
         files += !tool_is_fed(all, i) && !is_pipe[i];
     }
     tool_make_feeds(all, is_pipe, 1);
+    /* If there is a pipe that no thread reads, the caller reads all videos. */
     for (int i = 0; i <= all->count; i++)
-        files = is_pipe[i] && !tool_is_fed(all, i) ? 0 : files; /* if no thread reads a pipe, the caller reads all */
+        files = is_pipe[i] && !tool_is_fed(all, i) ? 0 : files;
     if (files == 0 || pthread_cond_init(&p->more, NULL) != 0)
         return;
     p->slot_count =

@@ -48,7 +48,7 @@ void rows_put_end(FILE *out, const rows_file *r);
 int rows_put_header(FILE *out, const rows_file *r);
 
 /* Reads all valid rows. Returns 0 if the file has a different format; `error` is then a message without its subject.
- * rows_free() must be called in any case. */
+ * rows_free() must be called even on failure. */
 int rows_read(rows_file *r, FILE *in);
 
 #endif /* ROWS_H */

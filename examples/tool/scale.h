@@ -65,7 +65,7 @@ typedef struct scaler {
 void scaler_close(scaler *s);
 
 /* Prepares to scale frames of `v` to width x height. Returns 0 if there is not enough memory. scaler_close() must be
- * called in any case. */
+ * called even on failure. */
 int scaler_open(scaler *s, scale_kernel kernel, const video *v, int width, int height);
 
 /* Returns the scaled frame, which is valid until the next call. */

@@ -7,8 +7,9 @@
 #ifndef SYSTEM_H
 #define SYSTEM_H
 
-/* isatty, fileno, clock_gettime, mmap, realpath, sigaction. macOS and the BSDs declare them without a request, and a
- * request for POSIX would hide _SC_NPROCESSORS_ONLN there. */
+/* Makes the system headers declare isatty, fileno, clock_gettime, mmap, realpath and sigaction. macOS, FreeBSD, OpenBSD
+ * and DragonFly BSD declare them without a feature-test macro, and defining _XOPEN_SOURCE there would hide
+ * _SC_NPROCESSORS_ONLN. */
 #if defined(__NetBSD__)
 #define _NETBSD_SOURCE
 #elif !defined(_WIN32) && !defined(__APPLE__) && !defined(__FreeBSD__) && !defined(__OpenBSD__) && \

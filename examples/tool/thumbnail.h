@@ -15,7 +15,7 @@ typedef struct thumbnail_source {
 /* Draws a frame in colour: with BT.709 if it has 720 lines or more, otherwise with BT.601. */
 void thumbnail_colour(png_bytes *out, const thumbnail_source *s, int width);
 
-/* Draws four times the mean absolute difference of luma. Equal areas are black. */
+/* Draws the mean absolute difference of luma, multiplied by four. Equal areas are black. */
 void thumbnail_difference(png_bytes *out, const thumbnail_source *a, const thumbnail_source *b, int width);
 
 #endif /* THUMBNAIL_H */

@@ -109,10 +109,10 @@ video_result video_open_source(video *v, const char *name, video_read_fn *read, 
                                int luma_only);
 
 /* Opens a file, a FIFO, or standard input ("-") without reading. A program that writes several FIFOs may wait until all
- * are open before it writes. video_close() must be called in any case. */
+ * are open before it writes. video_close() must be called even on failure. */
 video_result video_open_file(video *v, const char *path);
 
-/* Opens a file and reads its header. video_close() must be called in any case. */
+/* Opens a file and reads its header. video_close() must be called even on failure. */
 video_result video_open(video *v, const char *path, const video_raw *raw, int luma_only);
 
 void video_close(video *v);
@@ -134,8 +134,8 @@ int video_has_grown(video *v);
  * or VIDEO_TRUNCATED, video_locate() can be called again if the file has grown. */
 video_result video_locate(video *v, long long *at);
 
-/* Sets the message for a located frame that could not be read. `error` is an errno value, or negative if the file
- * ended. */
+/* Sets the message for a frame whose position is known but that could not be read. `error` is an errno value, or
+ * negative if the file ended. */
 video_result video_lose(video *v, long long frame, int error);
 
 /* Returns a config for frames of this format, with defaults in all other fields. */

@@ -185,7 +185,7 @@ windows() {
 }
 have Windows x86_64-w64-mingw32-g++ wine && step 'Windows under wine' windows
 
-step 'fuzz' make -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-10}" FUZZ_SEED="${FUZZ_SEED:-2}"
+step 'fuzz' make -j"$jobs" fuzz FUZZ_SECONDS="${FUZZ_SECONDS:-5}" FUZZ_SEED="${FUZZ_SEED:-2}"
 
 echo "$(nproc 2> /dev/null) processors, $(($(date +%s) - begin)) s"
 echo "$passed passed, $failed failed"

@@ -154,10 +154,10 @@
  * ENCODER EDITS. How would the score change if a block were coded differently? vmafgpu_edit_begin() scores a pair,
  * which becomes the base. vmafgpu_edit_try() computes the score that the base would have with different samples in a
  * rectangle. This score is bit-identical to the score of the whole changed frame. vmafgpu_edit_commit() applies an edit
- * to the base. vmafgpu_edit_gradient() shows which of the sums that the features compute for a frame affect the score
- * most; vmafgpu_edit_blocks() estimates how much of the score is lost in each block of the frame. Edits require models
- * that use only adm, vif and motion, as all v0.6 models do except the float ones. Edits change neither the clip nor
- * your frames: write the chosen samples into your frame before you push it.
+ * to the base. The features compute several sums per frame; vmafgpu_edit_gradient() shows which of these sums affect
+ * the score most. vmafgpu_edit_blocks() estimates how much of the score is lost in each block of the frame. Edits
+ * require models that use only adm, vif and motion, as do all v0.6 models except the float ones. Edits change neither
+ * the clip nor your frames: write the chosen samples into your frame before you push it.
  *
  *     vmafgpu_edit edit = VMAFGPU_INIT;                                       // requires cfg.max_edit_size >= 16
  *     vmafgpu_edit_score tried;
@@ -260,9 +260,9 @@
  *           the encode, if different from those of the frames
  *           src_width (srcw) 320..7680, src_height (srch) 200..4320: size of the source, for full_ref
  *           heatmaps_path: see config.on_heatmap
- *           the width or the height must be at least 216 pixels. window_size is given for 4K frames and is scaled in
- *           proportion to width + height. The scaled window must not exceed 65 pixels, so frames larger than 4K require
- *           cambi_high_res_speedup or a smaller window_size
+ *           the width or the height must be at least 216 pixels. window_size is the window size for a 4K frame; for
+ *           other frame sizes, it is scaled in proportion to width + height. The scaled window must not exceed 65
+ *           pixels, so frames larger than 4K require cambi_high_res_speedup or a smaller window_size
  *   speed_chroma   speed_chroma_u, speed_chroma_v, speed_chroma_uv; needs chroma planes of at least 80x80 samples after
  *           prescaling
  *           speed_kernelscale (ks) 1, or another value from the list in libvmaf | speed_prescale (ps) 1, 0.1..4
@@ -341,15 +341,15 @@
  *   PINNED          copied by the GPU                                                     when it is reusable (1)
  *   DEVICE          luma: in place or packed by the GPU (see below); chroma: in place     when it is reusable (1)
  *   SURFACE, ARRAY  images are converted to planes by the GPU                             when it is reusable (1)
- *   (1) Frame i is reusable when vmafgpu_reusable_count() returns more than i. Work queued on a stream after
- *       vmafgpu_stream_wait() may also overwrite the frame.
+ *   (1) Frame i is reusable when vmafgpu_reusable_count() returns more than i. It is also safe for work that is queued
+ *       on a stream after vmafgpu_stream_wait() to overwrite the frame.
  *   - Luma in device memory is read in place if the address and pitch are multiples of 16 bytes, the length of a row is
  *     a multiple of 4 bytes, samples are in the low bits, and config.max_edit_size is 0.
  *   - Streams: a frame must be ready when the GPU reads it. If work on a stream fills it, set gpu.stream, or call
- *     vmafgpu_after_stream() before the push. The streams of the library do not wait for the default stream, although
- *     streams of a program usually do. If gpu.stream is 0, frames that work on the default stream still fills are
- *     therefore scored too early, without an error: pass CU_STREAM_LEGACY, or call vmafgpu_after_stream(v, NULL). The
- *     default stream has the handle 0 in most frameworks.
+ *     vmafgpu_after_stream() before the push. Unlike streams that a program creates in the usual way, the library's
+ *     streams do not wait for the default stream. If gpu.stream is 0, frames that are still being filled on the default
+ *     stream are therefore scored too early, without an error: pass CU_STREAM_LEGACY, or call
+ *     vmafgpu_after_stream(v, NULL). The default stream has the handle 0 in most frameworks.
  *   - You can call the library from any thread, whatever CUDA context or HIP device is current. The library restores
  *     the current context or device and leaves no error state in HIP. Several contexts can share a GPU.
  *
@@ -479,8 +479,9 @@
  *   VMAFGPU_RECORD "file"          with VMAFGPU_IMPLEMENTATION, for bug reports: writes the opens, closes, resets,
  *                                  pushes, flushes and single pairs of the process to this file, with configs, frames
  *                                  and scores. `build/replay file` (make build/replay) repeats them and compares the
- *                                  scores. Edits, maps and models from files are not recorded, and frames in GPU
- *                                  memory only by name. VMAFGPU_RECORD_SIZE bounds the file (default 256 MiB);
+ *                                  scores. Edits, maps and models from files are not recorded. For frames in GPU
+ *                                  memory, only the vmafgpu_frame structs are recorded, not the samples.
+ *                                  VMAFGPU_RECORD_SIZE limits the size of the file (default 256 MiB);
  *                                  VMAFGPU_RECORD_HASHES stores hashes of frames instead of samples. This build has
  *                                  global state, and calls take longer
  *   VMAFGPU_NO_JSON                no reader for the JSON text of models
@@ -510,12 +511,12 @@
  *     thread runs until the GPU is open. If gpu.copy_threads is more than 1 and config.parallel_for is NULL, several
  *     GPUs are opened at the same time, each by a separate thread; these threads end before vmafgpu_open() returns.
  *
- * STACK on the CPU, in optimised builds of GCC and clang for x86-64: vmafgpu_open() needs at most 6 kB,
+ * STACK on the CPU, in optimised x86-64 builds made with GCC or clang: vmafgpu_open() needs at most 6 kB,
  * vmafgpu_model_parse() 8 kB, other calls 24 kB, and a task of config.parallel_for 15 kB. Tests enforce limits of 48 kB
- * for calls and 16 kB for tasks. Bounds computed from the
- * call graph of GCC (-O2, x86-64), with the order of calls through pointers that test/stack.awk assumes, are
- * at most 36 kB for calls and 26 kB for tasks, without callbacks and the C library. Unoptimised builds and
- * sanitizers need more. Calls that use a GPU need additional stack for the driver.
+ * for calls and 16 kB for tasks. According to GCC's call graph (-O2, x86-64), the stack needed is
+ * at most 36 kB for calls and 26 kB for tasks, excluding callbacks and the C library. These upper bounds rely on what
+ * test/stack.awk assumes about how calls through pointers nest. Unoptimised builds and sanitizers need more. Calls that
+ * use a GPU need additional stack for the driver.
  *
  * INSTRUCTION SETS. The CPU backend uses AVX-512, AVX2, NEON or plain C. The choice is made at open and depends on the
  * processor and the operating system. AVX-512 is used only on processors that support VNNI (Cascade Lake, Zen 4 and
@@ -543,8 +544,8 @@
  *
  * STABILITY: WHAT A NEW VERSION CAN CHANGE
  *   - Source. Version numbers are MAJOR.MINOR.PATCH. Within one MAJOR version, programs compile without changes: names
- *     do not change, struct fields are only appended, and zero in a new field keeps the old behaviour. Therefore
- *     initialise structs with VMAFGPU_INIT and assign fields by name. Before 1.0.0 a new MINOR version can rename
+ *     do not change, struct fields are only appended, and zero in a new field keeps the old behaviour. To benefit from
+ *     this, initialise structs with VMAFGPU_INIT and assign fields by name. Before 1.0.0 a new MINOR version can rename
  *     things; the CHANGELOG lists all renames.
  *   - Bits. The results of version 0.1 equal those of libvmaf 3.2.0. If a later version changes a result for any input,
  *     the first line of the CHANGELOG reports it. A PATCH version changes results only to correct a difference from
@@ -579,9 +580,9 @@
  *       ciede, 4:2:0 with an odd height: the last luma row uses the last chroma row
  *       ciede, 4:2:0 with an odd width and a chroma width that is a multiple of 32: values outside of a plane are zero
  *       float_adm and adm with adm_noise_weight 0, if the reference has no detail at all: aim is 0
- *       y4m files with an odd width or, with 4:2:0, an odd height: the tool of this project rounds chroma sizes up, as
- *         the format requires. The tool of libvmaf rounds them down, so it reads the wrong chroma samples in the first
- *         frame and then crashes
+ *       y4m files with an odd width or, with 4:2:0, an odd height: this project's tool rounds chroma sizes up, as the
+ *         format requires. libvmaf's tool rounds them down, so it reads the wrong chroma samples in the first frame and
+ *         then crashes
  *     The following cases are refused with a message, as are the sizes, formats and options that FEATURES excludes:
  *       float_vif if its filter is larger than the picture at some scale, or if bilinear resizing produces more than
  *         7680 columns
@@ -2546,7 +2547,7 @@ VMAFGPU__FN vmafgpu__range vmafgpu__edit_band_range(vmafgpu__range changed, int 
 }
 
 /* Layout of the result of an edit on a GPU. The result is a record of 64-bit words: first the changes of the sums, then
- * a word that is nonzero if a sample exceeds the bit depth. The changes of the smooth predictions (see below) follow
+ * a word that is nonzero if a sample exceeds the bit depth. The changes in the smooth predictions (see below) follow
  * the last record of a batch. */
 VMAFGPU__FN int vmafgpu__edit_vif_word(int vif_variants, int scale, int variant) {
     return scale * (vif_variants + 1) + variant; /* if variant is vif_variants, this is the word of flat_noise */
@@ -3935,7 +3936,7 @@ struct vmafgpu {
 
     int64_t seeded;                 /* number of frames before the first pair */
     int64_t pushed;                 /* number of pairs pushed */
-    int64_t last_reported_reusable; /* argument of the latest call of config.on_reusable */
+    int64_t last_reported_reusable; /* argument of the latest call to config.on_reusable */
     vmafgpu__lending lending;
     int64_t scoring; /* index of the pair for which whole-frame features are computed; -1 if the pair is detached */
     int64_t tailed;  /* number of frames after the last pair */
@@ -5951,7 +5952,7 @@ static void vmafgpu__correct_chroma(const vmafgpu_svm *svm, double *x) {
     x[chroma] = svm->rescale ? svm->slopes[1 + chroma] * value + svm->intercepts[1 + chroma] : value;
 }
 
-/* Returns the score before transform and clip. x: scratch memory for the feature vector. */
+/* Returns the score before it is transformed and clipped. x: scratch memory for the feature vector. */
 static double vmafgpu__svm_score(const vmafgpu_svm *svm, const vmafgpu__maths *maths, const double *row,
                                  const int *columns, double *x) {
     double sum = 0;
@@ -6115,8 +6116,8 @@ typedef struct vmafgpu__option {
     const char *name, *alias; /* if alias is NULL, the option is never part of column names */
     vmafgpu__option_type type;
     double standard, min, max; /* `standard` is the default; for words, it is an index in `words` */
-    const char *words;         /* allowed words, separated by commas. If max is 1, other words are accepted here, but
-                                  plan() refuses them unless another option overrides them */
+    const char *words;         /* allowed words, separated by commas. If max is 1, the parser also accepts other words;
+                                  plan() later rejects them unless another option overrides this one */
 } vmafgpu__option;
 
 typedef struct vmafgpu__column {
@@ -7503,7 +7504,8 @@ static int vmafgpu__cut(int units, int threads, int least, int *first) {
  * is not used. */
 static void vmafgpu__layout_chains(vmafgpu__chains *chains, vmafgpu__carver *c, int h, const int *wanted) {
     const int shares = h / VMAFGPU__LEAST_PIECE;
-    const int half_share = shares ? h / 8 / chains->threads * 2 : VMAFGPU__LEAST_VIF_PIECE / 2; /* units; even */
+    /* Half of a thread's share of the frame, or a constant if the frame is small; an even number of units. */
+    const int half_share = shares ? h / 8 / chains->threads * 2 : VMAFGPU__LEAST_VIF_PIECE / 2;
     for (int k = 0; k < chains->count; k++) {
         const vmafgpu__chain_kind *kind = &chains->kinds[k];
         vmafgpu__chain *chain = &chains->chain[k];
@@ -9264,8 +9266,9 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_take(const vmafgpu__vif_strip *s, con
 
 /* ---- vertical pass ---- */
 
-/* Splits 32-bit values into upper and lower halves, and writes the halves minus 32768 to two lines. The values belong
- * to the first (a) and second (b) columns of pairs. Their upper halves already include the offset. */
+/* Splits 32-bit values into upper and lower halves, and writes the halves minus 32768 to two lines. `a` and `b` hold
+ * the values of the first and second columns of pairs. In these values, 32768 has already been subtracted from the
+ * upper halves (see high_start and low_start), so this function subtracts it only from the lower halves. */
 VMAFGPU__INLINE void vmafgpu__vif_put_halves(uint16_t *high, uint16_t *low, vmafgpu__v a, vmafgpu__v b) {
     const vmafgpu__v sign = vmafgpu__v_set16(-32768);
     vmafgpu__v_store(high, vmafgpu__v_even_odd16(vmafgpu__v_srli32(a, 16), b));
@@ -11350,7 +11353,7 @@ enum {
 #define VMAFGPU__ADM_TILE_WORDS(width, word_columns, lanes) \
     (2 * (2 * (lanes) + 2) * VMAFGPU__ADM_STRIDE(width, word_columns))
 
-/* The tiles of a scale. Tiles that overlap the region of the sums are processed first. They take four times as long as
+/* The tiles of a scale. Tiles that overlap the region being summed are processed first. They take four times as long as
  * the other tiles, for which only the low-pass band is computed. */
 typedef struct vmafgpu__adm_tiles {
     int32_t x, y; /* position in the band of the first tile; may be negative */
@@ -11705,7 +11708,7 @@ static uint64_t vmafgpu__adm_layout(vmafgpu__adm_work *work, unsigned char *base
         for (int filter = 0; filter < 2; filter++)
             for (int part = 0; part < 2; part++)
                 work->line[f][filter][part] = (int16_t *)vmafgpu__adm_line(c, w, sizeof(int16_t));
-    /* The 32-bit lines of the scalar code use the memory of both 16-bit parts. */
+    /* The scalar code's 32-bit lines occupy the memory that otherwise holds the two 16-bit parts of a line. */
     for (int f = 0; f < 2 && base; f++) {
         work->general.low[f] = (int32_t *)(void *)work->line[f][0][0] + VMAFGPU__ADM_MARGIN / 2;
         work->general.high[f] = (int32_t *)(void *)work->line[f][1][0] + VMAFGPU__ADM_MARGIN / 2;
@@ -24754,8 +24757,8 @@ VMAFGPU__COLD_END
 
 /* ---- levels: the same functions, compiled for several instruction sets ---- */
 
-/* Table of masks for vectors of up to 32 16-bit lanes. If a vector is loaded from n elements before the middle of the
- * table, its first n lanes have all bits set, and the remaining lanes are 0. */
+/* Table of masks for vectors of up to 32 16-bit lanes. A vector loaded from the address n elements before the middle of
+ * the table has all bits set in its first n lanes, and zeros in the remaining lanes. */
 #define VMAFGPU__ONES_8 -1, -1, -1, -1, -1, -1, -1, -1
 VMAFGPU__UNUSED static const int16_t vmafgpu__inside[64] = { VMAFGPU__ONES_8, VMAFGPU__ONES_8, VMAFGPU__ONES_8,
                                                              VMAFGPU__ONES_8 };
@@ -25961,8 +25964,8 @@ static unsigned vmafgpu__lzma_length(vmafgpu__lzma *s, vmafgpu__lzma_lengths *le
 }
 
 /* Decodes a distance and returns it minus 1. The slot encodes the two highest bits of the result and the number of bits
- * after them. For slots 14 and above, only the lowest four bits of the result are decoded in contexts; the bits between
- * these and the two highest bits are equally likely to be 0 and 1. */
+ * after them. For slots 14 and above, only the lowest four bits of the result are decoded with adaptive contexts; the
+ * bits between these and the two highest bits are decoded as equally likely to be 0 or 1. */
 static uint32_t vmafgpu__lzma_distance(vmafgpu__lzma *s, unsigned length) {
     const unsigned slot = vmafgpu__lzma_number(s, s->odds.slots[length < 3 ? length : 3], 6);
     const int bits = (int)(slot / 2) - 1;
@@ -26710,7 +26713,7 @@ typedef struct vmafgpu__feature_device_state {
 /* The kernels of the image and their device memory. */
 typedef struct vmafgpu__kernels {
     void *ready, *import;
-    void *pixels[4]; /* RGB frames: luma, chroma; RGB frames in surfaces: luma, chroma */
+    void *pixels[4]; /* [0], [1]: luma and chroma of RGB frames; [2], [3]: of RGB frames in surfaces */
     void *surfaces;  /* YUV frames in surfaces */
     size_t transfer; /* offset of the transfer function in the tables */
     vmafgpu__feature_device_state of[VMAFGPU__MAX_FEATURES];
@@ -26777,7 +26780,8 @@ struct vmafgpu__gpu {
     int ring, distorted_ring; /* number of planes for references and for distorted frames */
     int sample_bytes;         /* bytes per sample in packed planes */
     int is_plain;             /* the caller's samples are in packed form */
-    int is_packed;            /* is_plain, and the caller's planes can be read in place */
+    int is_packed;            /* 1 if is_plain is set and the rows' length is a multiple of 4 bytes, as is required for
+                                 reading the caller's planes in place */
     int is_checked;           /* samples can be illegal and must be checked */
     int has_surfaces;         /* frames may be in surfaces or arrays */
     size_t results_size;
@@ -29432,7 +29436,7 @@ static int vmafgpu__is_machine_code(const vmafgpu__image *image) {
     return image->size >= 4 && (!memcmp(image->data, elf, 4) || !memcmp(image->data, fat, 4));
 }
 
-/* Whether PTX is complete: `make blobs` has appended a comment as the last line. */
+/* Whether the PTX is complete, that is, whether it ends with the comment line that `make blobs` appends. */
 static int vmafgpu__is_whole_text(const vmafgpu__image *image) {
     static const char mark[] = "// end of vmafgpu kernels";
     const size_t length = sizeof mark - 1;
@@ -29948,11 +29952,11 @@ typedef struct vmafgpu__opening {
 struct vmafgpu__fleet {
     vmafgpu__unit units[VMAFGPU__MAX_UNITS];
     int count;
-    int history;                             /* number of previous frames that a pair depends on, 0..2 */
-    vmafgpu__deal deals[VMAFGPU__MAX_DEALS]; /* a ring */
-    int64_t oldest, newest;                  /* index of the run to collect from next; number of runs dealt so far */
-    int64_t submitted, collected;            /* positions */
-    char name[256];                          /* names of all devices */
+    int history;                                   /* number of previous frames that a pair depends on, 0..2 */
+    vmafgpu__deal deals[VMAFGPU__MAX_DEALS];       /* a ring */
+    int64_t oldest, newest;                        /* index of the run to collect from next; number of runs dealt out */
+    int64_t submitted, collected;                  /* positions */
+    char name[256];                                /* names of all devices */
     vmafgpu__opening openings[VMAFGPU__MAX_UNITS]; /* indexed like config.gpu.devices; background opening uses [0] */
 };
 
@@ -32332,7 +32336,7 @@ static size_t vmafgpu__edit_space(uint64_t one, uint64_t most) {
     return (size_t)(all < most ? all : one > most ? one : most);
 }
 
-/* Returns the size in bytes of the results of a batch: the records, followed by the changes of the smooth
+/* Returns the size in bytes of the results of a batch: the records, followed by the changes in the smooth
  * predictions. */
 static size_t vmafgpu__edit_records_size(int words, int count) {
     return sizeof(int64_t) * ((size_t)vmafgpu__edit_changes_at(words, count) + (size_t)count);
@@ -34234,8 +34238,9 @@ static vmafgpu_result vmafgpu__enter(vmafgpu *v, const char *function, int only_
 
 /* ---- open and close ---- */
 
-/* Returns a new context with a copy of the config. The context is already acquired, on behalf of the API function named
- * `function`. If the config is invalid, sets *result to the error. Returns NULL if memory is short. */
+/* Returns a new context with a copy of the config, or NULL if out of memory. The context is already acquired, on behalf
+ * of the API function named `function`. Sets *result to VMAFGPU_OK or to the error. A context is also returned if the
+ * config is NULL or its allocator is invalid. */
 static vmafgpu *vmafgpu__new(const vmafgpu_config *config, const char *function, vmafgpu_result *result) {
     vmafgpu *v = (vmafgpu *)vmafgpu__memory_take(config ? &config->allocator : NULL, sizeof *v);
     if (!v) {
@@ -35699,10 +35704,10 @@ VMAFGPU_API size_t vmafgpu_describe(vmafgpu *context, char *buffer, size_t size)
  * >>record                                       VMAFGPU_RECORD: a file of the calls
  * ================================================================================================
  * The file starts with a header: 16 bytes of text, the size of the file, VMAFGPU_ABI, and the size of a config. Records
- * follow: kind, number of the call, address of the context, size of the rest, the rest. Each call has a record before
- * it runs, so that a crash is recorded too, and a record with its results. The size in the header is updated after each
- * record, so a file of another size is truncated. Numbers are in the byte order of the machine. test/replay.c reads the
- * file.
+ * follow: kind, number of the call, address of the context, size of the rest, the rest. For each call, one record is
+ * written before it runs, so that a crash is recorded too, and another with its results afterwards. The size in the
+ * header is updated after each record, so if the actual size differs, the file is truncated or damaged. Numbers are in
+ * the byte order of the machine. test/replay.c reads the file.
  */
 #undef vmafgpu_open
 #undef vmafgpu_close
@@ -35925,8 +35930,8 @@ static void vmafgpu__record_append(const vmafgpu__recorded *r, uint64_t size) {
     (void)fflush(sink.file);
 }
 
-/* Records a call or its result. Ignores a context that another call uses: the new call fails. Returns the
- * number of the call, or 0 if it is not recorded. */
+/* Records a call or its result. Does not record the call if another call is using the context, because the new call
+ * will fail. Returns the number of the call, or 0 if it is not recorded. */
 static uint32_t vmafgpu__record(vmafgpu__recorded *r) {
     const int is_result = r->kind == VMAFGPU__RECORD_RESULT;
     if (is_result ? !r->number : r->v && vmafgpu__atomic_get(&r->v->is_busy))

@@ -721,7 +721,7 @@ GPU_FN Words4 load_words(const LinearPixels &p, uint32_t x) {
 GPU_FN uint32_t load_three(const LinearPixels &p, uint32_t x) {
     return load(p.row + x) | (uint32_t)load(p.row + x + 1) << 8 | (uint32_t)load(p.row + x + 2) << 16;
 }
-/* load_planes() loads one pixel from three planes, load_plane_words() loads four. */
+/* load_planes() loads one pixel from three planes; load_plane_words() loads four pixels. */
 GPU_FN uint32_t load_planes(const LinearPixels &p, uint32_t x) {
     return load(plane_row(p, 0) + x) | (uint32_t)load(plane_row(p, 1) + x) << 8 |
            (uint32_t)load(plane_row(p, 2) + x) << 16;
@@ -1372,10 +1372,11 @@ GPU_KERNEL(vmafgpu_motion_matrix_12, vmafgpu__motion_launch, VMAFGPU__MOTION_MAT
  * >>vif                                          visual information fidelity, one scale per launch
  * ================================================================================================
  * The kernels exist in a plain form and in two matrix forms. A block or a warp reads a part of the two images of a
- * scale. It computes the four sums of this part (the numerator, the denominator, and the noise and the number of flat
- * samples) and the corresponding part of the images of the next scale, without intermediate results in global memory.
- * The vertical pass filters the samples, their squares and products, and the images for the next scale. The horizontal
- * pass filters the results of the vertical pass, and then the statistics of each sample are added to the sums.
+ * scale. It computes the four sums of this part: the numerator, the denominator, the noise of the flat samples, and the
+ * number of flat samples. It also computes the corresponding part of the images of the next scale. Intermediate results
+ * are not stored in global memory. The vertical pass filters the samples, their squares and products, and the images
+ * for the next scale. The horizontal pass filters the results of the vertical pass, and then the statistics of each
+ * sample are added to the sums.
  */
 
 /* ---- statistics ---- */
@@ -1840,16 +1841,16 @@ VIF_PLAIN_KERNELS(3, 3, 2)
  * 2. Vertical pass: k is the row. One product computes the even columns 2 * n, another the odd columns 2 * n + 1. Each
  *    register of operand b in lane 4 * g + t holds four rows of one column. The two products give the lane the results
  *    in columns 4 * t .. 4 * t + 3 of rows g and g + 8.
- * 3. One digit of these four columns, packed into a word, is exactly what the lane has to supply as operand b of the
- *    horizontal product, where k is the column and n the row. No values are exchanged between lanes. The words are
- *    stored in shared memory.
+ * 3. In each of these two rows, one digit of each of the four results, packed into a word, is exactly what the lane has
+ *    to supply as operand b of the horizontal product, where k is the column and n the row. No values are exchanged
+ *    between lanes. The words are stored in shared memory.
  * 4. Horizontal pass: the 32 values of k are the 16 columns of the previous step and the 16 of this one. A word is used
  *    twice, first as the later half of k, then as the earlier half. The words are not moved for this; instead, the
  *    halves of the tap matrix are swapped in every other step.
  * 5. The statistics of a step are computed after the vertical pass of the next step, so that these two independent
- *    computations can overlap. Statistics without doubles need more registers and are not delayed in this way. Warps
- *    execute different parts of the loop at the same time, so the whole loop must fit in the instruction cache (about
- *    32 KB).
+ *    computations can overlap. Statistics computed without doubles need more registers and are not delayed in this
+ *    way. Warps execute different parts of the loop at the same time, so the whole loop must fit in the instruction
+ *    cache (about 32 KB).
  *
  * The steps of all strips and pairs form one sequence. Warps claim pieces of this sequence, so all warps finish at
  * about the same time, regardless of the picture size. A piece that extends past the right edge of the picture
@@ -3260,8 +3261,8 @@ template <class Kind, bool FAST> struct AdmSums {
 template <class Kind> struct AdmSums<Kind, true> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
     uint64_t open[2][VMAFGPU__BANDS], open_denominator[VMAFGPU__BANDS]; /* sums of values that are not shifted yet */
-    /* Sums of the dropped bits, a word per band: the low half belongs to open[0], the high half to open[1]. Masks have
-     * at most 12 bits, and there are at most 12 columns. */
+    /* Sums of the dropped bits, a word per band: the low half belongs to open[0], the high half to open[1]. Each half
+     * fits in 16 bits, because a mask has at most 12 bits and the sums are flushed after at most 12 columns. */
     uint32_t dropped[VMAFGPU__BANDS];
     uint32_t dropped_denominator[VMAFGPU__BANDS];
 };
@@ -3536,9 +3537,9 @@ GPU_FN void adm_low_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk
         adm_step<Kind, false, true>(launch, walk, row, k);
 }
 
-/* Runs all steps of a tile with sums. The fast form runs a step without checks under two conditions. The band column
- * before the step, walk.x + PER_STEP * k - 3, must be in the tile and in the region of the sums, and must not be the
- * first column of the band. The last band column of the step must be before walk.end. */
+/* Runs all steps of a tile for which sums are computed. The fast form runs a step without checks under two conditions.
+ * The band column before the step, walk.x + PER_STEP * k - 3, must be in the tile and in the region of the sums, and
+ * must not be the first column of the band. The last band column of the step must be before walk.end. */
 template <class Kind>
 GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, const uint32_t *row) {
     constexpr int PER_STEP = Kind::PER_STEP;
@@ -4252,7 +4253,7 @@ struct CambiStrip {
     uint32_t *histogram;    /* histogram of both of the thread's columns, followed by that of the first column */
     uint32_t cell;          /* words per histogram */
     uint32_t height, pitch;
-    uint32_t pair_at, own_at; /* byte offsets in a row of the thread's columns and of its sample */
+    uint32_t pair_at, own_at; /* byte offsets, within a row, of the thread's columns and of its sample */
     bool has_pair, has_own;   /* whether these columns and the sample are inside the picture */
     uint32_t zero, counted;   /* sample value of the first counted code; number of counted codes */
 };
@@ -4759,9 +4760,9 @@ struct CambiOrder {
         SMALL = VMAFGPU__CAMBI_ORDER_SMALL
     };
 
-    /* Shared memory begins with a word or a sum per warp. The rest holds, at different times, two lists of the
-     * distances of values that are to be swapped (left and right side), a copy of the values that remain for the last
-     * rounds, or two sums per thread. */
+    /* Shared memory begins with a word or a sum per warp. The rest holds, at different times, two lists of values to be
+     * swapped (left and right side), a copy of the values that remain for the last rounds, or two sums per thread. The
+     * lists contain positions, as distances from the value at which the latest search of that side began. */
     static_assert(VMAFGPU__CAMBI_ORDER_HEAD + CHUNK * 4 == VMAFGPU__CAMBI_ORDER_SHARED &&
                       WARPS * 8 <= VMAFGPU__CAMBI_ORDER_HEAD && SMALL <= CHUNK && 2 * 8 * THREADS <= CHUNK * 4,
                   "shared memory: doublewords of warps, lists, values, sums");
@@ -4779,8 +4780,8 @@ struct CambiOrder {
     }
 };
 
-/* Examines the next `count` values, from `first` upwards, or downwards if `side` is 1. Lists, in order, how far from
- * `first` each value is that must move to the other side. Returns the number of these values. */
+/* Examines the next `count` values, from `first` upwards, or downwards if `side` is 1. Lists, in order, the distance
+ * from `first` of each value that must move to the other side. Returns the number of these values. */
 GPU_FN uint32_t cambi_find_misplaced(uint32_t *values, uint32_t pivot, int32_t first, uint32_t side, uint32_t count) {
     enum { RUN = CambiOrder::RUN };
     const uint32_t from = warp_index() * LANES * RUN + lane_index();
@@ -4862,7 +4863,7 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
             k -= is_last ? 0 : count;
         }
         uint32_t both = end[0] - first[0] < end[1] - first[1] ? end[0] - first[0] : end[1] - first[1];
-        if (is_last) { /* count only the pairs that have not passed each other */
+        if (is_last) { /* count only the pairs whose left and right elements have not crossed */
             uint32_t number = 0;
             if (thread_index() == 0)
                 CambiOrder::head()[0] = 0;
@@ -5270,7 +5271,8 @@ GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedP
                     seen |= speed_word(launch, plane, x, vmafgpu__reflect(y + t, launch.height)) << 8 * aside;
             continue;
         }
-        const bool is_end = i % 2 == 0; /* uses the last four samples of the chunk, otherwise the first five */
+        /* If true, the last four samples of the chunk are used, otherwise the first five. */
+        const bool is_end = i % 2 == 0;
         float sum[REACH + 1] = {};
 #pragma unroll 1
         for (int32_t from = 0; from < TAPS; from += AT_ONCE) {
@@ -5886,7 +5888,7 @@ GPU_FN void speed_tridiagonalise(const SpeedEigen &m, const float *matrix) {
     warp_barrier();
 }
 
-/* Sets negligible elements beside the diagonal to 0, one per lane. Returns a mask of the elements that are not 0. */
+/* Sets negligible off-diagonal elements to 0; each lane handles one element. Returns a mask of the nonzero elements. */
 GPU_FN uint32_t speed_chop(const SpeedEigen &m) {
     const int32_t i = (int32_t)lane_index();
     float beside = 0;
@@ -6276,7 +6278,7 @@ GPU_FN void speed_substitute(const SpeedEntropy &e) {
     }
 }
 
-/* Computes the information of five eigenvalues, for one block of the plane. */
+/* Computes the information that five eigenvalues contribute, for one block of the plane. */
 GPU_FN void speed_inform(const vmafgpu__speed_launch &launch, const SpeedEntropy &e, const float *eigenvalues,
                          float variance) {
     enum { BLOCKS = SpeedEntropy::BLOCKS, SHARE = SpeedEntropy::SHARE };
@@ -6713,8 +6715,8 @@ GPU_FN double load_term(const double *p) {
     return load_double(p);
 }
 
-/* Returns the changes that a group of terms causes, for sums between `floor` and the next power of two. `floor` is
- * given as bits, and is a power of two or 0. `sign` is 1, or -1 to negate the terms. */
+/* Returns by how much adding a group of terms changes a sum that lies between `floor` and the next power of two.
+ * `floor` is given as bits, and is a power of two or 0. `sign` is 1, or -1 to negate the terms. */
 template <class Sum, bool SIGNED, class Term>
 GPU_FN Steps<Sum, SIGNED> steps_of(const Term *terms, int32_t pitch, typename Sum::Bits floor, Term sign) {
     typedef typename Sum::Number Number;
@@ -7709,7 +7711,7 @@ enum {
     SSIM_PLANE = SSIM_LINE * VMAFGPU__SSIM_BLOCK_LINES, /* floats of shared memory */
     SSIM_ACROSS = 2,
     SSIM_DOWN = 7, /* windows per thread: ACROSS in the horizontal pass, DOWN in the vertical pass */
-    /* number of columns, and number of lines, that these windows cover */
+    /* SSIM_SEEN is the number of columns that these windows cover, SSIM_LINES the number of lines */
     SSIM_SEEN = VMAFGPU__SSIM_TAPS + SSIM_ACROSS - 1,
     SSIM_LINES = VMAFGPU__SSIM_TAPS + SSIM_DOWN - 1,
     SSIM_LAST = VMAFGPU__SSIM_THREADS / SSIM_LINE - 1 /* index of the last thread in a column of threads */
@@ -7991,9 +7993,10 @@ GPU_FN bool ssim_is_uncertain(double low, double high, double n) {
  *
  * When libvmaf adds up the terms x1, x2, ..., each addition rounds the sum, by at most half a unit in the last place.
  * At any point, the sum is at most slightly larger than |x1| + |x2| + ... up to that point. This bound is known at the
- * end of each band of the picture. The bound at the end of a band therefore limits the rounding error of each addition
- * within the band. The sum computed here, with a few hundred additions in sequence, may be off by 4,096 units in the
- * last place. The mean is uncertain unless only one float is possible within both error bounds.
+ * end of each band of the picture. The bound never decreases, so its value at the end of a band limits the rounding
+ * error of every addition within the band. The sum computed here, with a few hundred additions in sequence, may be off
+ * by 4,096 units in the last place. The mean is uncertain unless all sums within the two error bounds (of libvmaf's sum
+ * and of this one) give the same float.
  *
  * For an uncertain sum, the approximate exponent that the sum has at each row is stored with that row.
  * vmafgpu_ssim_rounded rounds the terms of the row accordingly. */
@@ -8076,15 +8079,16 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
 /* Narrows the ranges of the uncertain sums of the scale that the x index of the block selects.
  *
  * If the sum of libvmaf is between 2^e and 2^(e + 1) throughout a row, it is a multiple of 2^(e - 52), and each term
- * adds its value rounded to such a multiple. Only in a tie does the sum decide between two adjacent multiples. So the
- * uncertainty of the sum grows in a row by one multiple per tie. Terms are below 2, so the range of the sum before the
- * row shows whether the sum stays between these powers of two. In the few rows where it may not, the uncertainty grows
- * by half a unit in the last place per addition, and by half a multiple per term, which is how far the term has been
- * rounded here.
+ * adds its value rounded to such a multiple. Only in a tie does the rounding depend on the sum, which then selects one
+ * of two adjacent multiples. So within each row, the uncertainty of the sum grows by one multiple per tie. Terms are
+ * below 2, so the range of the sum before the row shows whether the sum stays between these powers of two. In the few
+ * rows where it might leave this range, each addition adds half a unit in the last place to the uncertainty. Each term
+ * adds another half multiple, because its rounding here may have changed it by that much. The code allows twice as much
+ * for both.
  *
- * Two more multiples per row allow for the rounding in this function: below 2^(e + 1), each of the two additions is off
- * by at most half a multiple. The products in `grows` are exact for e >= 16, because the sum of a row is below 2^15,
- * which is at most 2^51 multiples. */
+ * Two more multiples per row allow for the rounding in this function, which is less: below 2^(e + 1), each of the two
+ * additions is off by at most half a multiple. The products in `grows` are exact for e >= 16, because the sum of a row
+ * is below 2^15, which is at most 2^51 multiples. */
 GPU_FN void ssim_finalise(const vmafgpu__ssim_launch &launch) {
     enum { THREADS = VMAFGPU__SSIM_THREADS };
     const uint32_t z = block_z(), thread = thread_index();
@@ -8657,7 +8661,7 @@ GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &pi
     }
 }
 
-/* Runs the vertical filter down one column for one plane of the tile: the means, the squares, or the products of the
+/* Runs the vertical filter down one column of the tile, for one plane: the means, the squares, or the products of the
  * two samples in each word. */
 template <int SCALE, int BYTES, int COUNT>
 GPU_FN void edit_vif_plane(const uint32_t (&word)[COUNT], uint32_t a, uint32_t b, int shift, uint32_t (&out)[VIF_RUN]) {
@@ -9377,7 +9381,7 @@ GPU_KERNEL(vmafgpu_edit_change, vmafgpu__edit_change_launch, VMAFGPU__EDIT_CHANG
     edit_change(launch);
 }
 
-/* ---- maps: contributions of the base, summed by map blocks ---- */
+/* ---- maps: contributions of the base, summed per map block ---- */
 
 GPU_FN void map_finalise(const vmafgpu__map_finalise_launch &launch) {
     if (thread_index() == 0)

@@ -1,12 +1,11 @@
 # Builds the shared library from $(BUILD)/vmafgpu.o. The Makefiles of the repository and of a release include this file.
-# They define CC, WINDOWS, BUILD and the compiler flags, and compile vmafgpu.o with $(export_api).
+# They define CC, WINDOWS, MACOS, BUILD and the compiler flags, and compile vmafgpu.o with $(export_api).
 #
 # The name of the library contains VMAFGPU_ABI, so programs only load a library whose structs they know. The library
 # exports the functions that vmafgpu.h marks with VMAFGPU_API and nothing else.
 
 LIBDIR      ?= $(PREFIX)/lib
 abi         := $(shell sed -n 's/^.define VMAFGPU_ABI \([0-9]*\)$$/\1/p' vmafgpu.h)
-MACOS       := $(findstring -darwin,$(shell $(CC) -dumpmachine 2> /dev/null))
 export_api  := $(if $(WINDOWS),-D'VMAFGPU_API=__declspec(dllexport)',-fPIC -fvisibility=hidden \
                -D'VMAFGPU_API=__attribute__((visibility("default"))) extern')
 shared_name := $(if $(WINDOWS),libvmafgpu-$(abi).dll,$(if $(MACOS),libvmafgpu.$(abi).dylib,libvmafgpu.so.$(abi)))

@@ -14,13 +14,8 @@ endif
 ifeq ($(origin CFLAGS),undefined)
 CFLAGS     := -O2
 endif
-# The system that CC compiles for. Windows programs are linked statically. Targets that need dlopen() are not built for
-# Windows.
-MACHINE    := $(shell $(CC) -dumpmachine 2> /dev/null)
-WINDOWS    := $(filter %-mingw32 %-windows-gnu,$(MACHINE))
-MACOS      := $(strip $(foreach name,-darwin -macos,$(findstring $(name),$(MACHINE))))
-LIBDL      := $(if $(findstring -linux,$(MACHINE)),-ldl)
-EXE        := $(if $(WINDOWS),.exe)
+include examples/package/system.mk
+# Windows programs are linked statically. Targets that need dlopen() are not built for Windows.
 LDLIBS     := -lm -lpthread $(if $(WINDOWS),-static,$(LIBDL))
 SANITIZE   ?=
 RUNNER     ?=
@@ -28,7 +23,6 @@ RUNNER     ?=
 TESTS      ?= $(if $(findstring thread,$(SANITIZE)),test_threads test_frames test_libvmaf.sh test_fuzz_api.sh)
 DEPTH      ?=
 VMAF       ?=
-comma      := ,
 
 ifeq ($(SANITIZE),)
 BUILD      ?= build

@@ -25220,20 +25220,20 @@ static vmafgpu_result vmafgpu__convert_frame(vmafgpu *v, int buffer, const vmafg
  * copy of the job, but refers to `frames`. */
 static vmafgpu_result vmafgpu__convert_job_frames(vmafgpu *v, const vmafgpu__job *job, vmafgpu__job *own,
                                                   vmafgpu_frame *frames) {
-    const int looks = vmafgpu__chroma_feature(v) != NULL, remembers = vmafgpu__uses_references(v, 1);
+    const int chroma = vmafgpu__chroma_feature(v) != NULL, previous_chroma = vmafgpu__uses_references(v, 1);
     vmafgpu_result result =
-        vmafgpu__convert_frame(v, VMAFGPU__CONVERTED_REFERENCE, job->reference, job->count ? looks : remembers,
+        vmafgpu__convert_frame(v, VMAFGPU__CONVERTED_REFERENCE, job->reference, job->count ? chroma : previous_chroma,
                                &frames[VMAFGPU__CONVERTED_REFERENCE]);
     *own = *job;
     own->reference = &frames[VMAFGPU__CONVERTED_REFERENCE];
     if (job->previous && result == VMAFGPU_OK) {
-        result = vmafgpu__convert_frame(v, VMAFGPU__CONVERTED_PREVIOUS, job->previous, remembers,
+        result = vmafgpu__convert_frame(v, VMAFGPU__CONVERTED_PREVIOUS, job->previous, previous_chroma,
                                         &frames[VMAFGPU__CONVERTED_PREVIOUS]);
         own->previous = &frames[VMAFGPU__CONVERTED_PREVIOUS];
     }
     for (int i = 0; i < job->count && result == VMAFGPU_OK; i++) {
         const int buffer = VMAFGPU__CONVERTED_DISTORTED + i;
-        result = vmafgpu__convert_frame(v, buffer, &job->distorted[i], looks, &frames[buffer]);
+        result = vmafgpu__convert_frame(v, buffer, &job->distorted[i], chroma, &frames[buffer]);
     }
     own->distorted = job->count ? &frames[VMAFGPU__CONVERTED_DISTORTED] : NULL;
     return result;
@@ -25358,8 +25358,8 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
     cpu->member_count = count;
     if (!same_history)
         return;
-    const int looks = vmafgpu__chroma_feature(v) != NULL;
-    vmafgpu_result result = vmafgpu__convert_frame(v, VMAFGPU__CONVERTED_REFERENCE, reference, looks, &own_reference);
+    const int chroma = vmafgpu__chroma_feature(v) != NULL;
+    vmafgpu_result result = vmafgpu__convert_frame(v, VMAFGPU__CONVERTED_REFERENCE, reference, chroma, &own_reference);
     memset(&job, 0, sizeof job);
     job.reference = &own_reference;
     job.position = seen;
@@ -25369,7 +25369,7 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
     if (result == VMAFGPU_OK)
         result = vmafgpu__view_frame(v, cpu, &own_reference, 0, "reference", 0, &cpu->pair[0]);
     for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
-        result = vmafgpu__convert_frame(contexts[i], VMAFGPU__CONVERTED_DISTORTED, &distorted[i], looks, &own[i]);
+        result = vmafgpu__convert_frame(contexts[i], VMAFGPU__CONVERTED_DISTORTED, &distorted[i], chroma, &own[i]);
         if (result == VMAFGPU_OK)
             result = vmafgpu__view_frame(contexts[i], contexts[i]->cpu, &own[i], 0, "distorted", 1,
                                          &contexts[i]->cpu->pair[1]);

@@ -1,5 +1,5 @@
 # Builds and installs the library libvmaf. The Makefiles of the repository and of a release include this file. They
-# define CC, WINDOWS, MACOS, LIBDL, BUILD, the compiler flags, and rules for $(BUILD)/vmafgpu_nvidia.h and _amd.h.
+# define CC, BUILD, what system.mk defines, the compiler flags, and rules for $(BUILD)/vmafgpu_nvidia.h and _amd.h.
 # PREFIX, LIBDIR and DESTDIR have their usual meaning.
 #
 # LIBRARIES=static (or shared) builds and installs only that library; the default is both. If a folder contains both,
@@ -13,8 +13,7 @@ vmaf_name    := $(if $(WINDOWS),libvmaf.dll,$(if $(MACOS),libvmaf.3.dylib,libvma
 # the name that linkers look for, a link to the library
 vmaf_link    := $(if $(WINDOWS),,$(if $(MACOS),libvmaf.dylib,libvmaf.so))
 vmaf_library := $(BUILD)/$(vmaf_name)
-vmaf_comma   := ,
-vmaf_soname   = $(if $(MACOS),-install_name$(vmaf_comma)'$(LIBDIR)/$(vmaf_name)',-soname$(vmaf_comma)$(vmaf_name))
+vmaf_soname   = $(if $(MACOS),-install_name$(comma)'$(LIBDIR)/$(vmaf_name)',-soname$(comma)$(vmaf_name))
 vmaf_ar      := $(if $(filter-out default undefined,$(origin AR)),$(AR),$(if $(filter %-gcc,$(CC)),$(CC:gcc=ar),ar))
 vmaf_kernels := vmafgpu_kernels.nvidia vmafgpu_kernels.amd
 # A library in PREFIX/lib finds the kernels in PREFIX/lib/vmafgpu. A library in another folder needs the path at compile

@@ -1,5 +1,5 @@
 # Builds the shared library from $(BUILD)/vmafgpu.o. The Makefiles of the repository and of a release include this file.
-# They define CC, WINDOWS, MACOS, BUILD and the compiler flags, and compile vmafgpu.o with $(export_api).
+# They include system.mk, define CC, BUILD and the compiler flags, and compile vmafgpu.o with $(export_api).
 #
 # The name of the library contains VMAFGPU_ABI, so programs only load a library whose structs they know. The library
 # exports the functions that vmafgpu.h marks with VMAFGPU_API and nothing else.

@@ -14,7 +14,6 @@ web_flags   := -O2 -msimd128 -Wall -Wextra -mexec-model=reactor -Wl,-z,stack-siz
 # The second module has threads. Its memory is shared, so browsers load it only in pages that are cross-origin isolated.
 # The C library of Debian is not compiled for shared memory. This is safe, because threads allocate no memory and call
 # no functions that have a state.
-comma       ?= ,
 web_link    := --shared-memory --import-memory --initial-memory=4194304 --max-memory=1073741824 --no-check-features \
                --export=__stack_pointer --export=__wasm_init_tls --export=__tls_size
 web_threads := -matomics -mbulk-memory $(addprefix -Wl$(comma),$(web_link))

@@ -36,6 +36,7 @@ step() {
     [ "$f" -ne 0 ] && tail -n 60 "$log"
     [ -n "$line" ] && grep -E '^[a-z_0-9]+(\.sh)? +[0-9]+ s +[0-9]+ s  ' "$log"
     tail -n 1 "$log"
+    [ "$f" -ne 0 ] && echo "   $name: FAILED"
     echo "   $name: $(($(date +%s) - start)) s"
     passed=$((passed + p))
     failed=$((failed + f))
@@ -100,7 +101,7 @@ step 'dist builds' sh -c 'rm -rf build/unpacked && mkdir build/unpacked &&
 step 'dist has kernels' sh -c 'tar -tzf build/vmafgpu-*.tar.gz | grep -cE "/vmafgpu_(kernels.)?(nvidia|amd)(.h)?$" |
     grep -qx 4'
 [ -n "$web" ] || step 'dist has the page' \
-    sh -c 'tar -tzf build/vmafgpu-*.tar.gz | grep -cE "/web/vmaf(gpu|gpu_threads)?\." | grep -qx 5'
+    sh -c 'tar -tzf build/vmafgpu-*.tar.gz | grep -cE "^[^/]*/web/vmaf(gpu|gpu_threads)?\." | grep -qx 5'
 step 'dist checksums' sh -c 'cd build/unpacked/vmafgpu-* && sha256sum -c --quiet SHA256SUMS'
 [ -z "$all" ] || step 'dist has the sources of the kernels' sh -c 'cd build/unpacked/vmafgpu-* &&
     make blobs VENDORS=amd GFX=gfx1100 && cat build/vmafgpu_kernels.amd.sha256 &&

@@ -137,7 +137,7 @@ for set in $sets; do
     for command in 'clang -fsyntax-only' 'clang -fsyntax-only -DVMAFGPU_NO_SIMD -DVMAFGPU_NO_GPU' \
         "$CC -O0 -c -o $work/only.o -DVMAFGPU_NO_SIMD"; do
         command -v "${command%% *}" > /dev/null 2>&1 || continue
-        case "$DEPTH $command" in all*) ;; *' -c '*) continue ;; esac
+        case "$DEPTH $command" in all*) ;; *SIMD*) continue ;; esac
         # shellcheck disable=SC2086
         $command -std=c99 $strict $flags "$work/only.c" > "$work/only.log" 2>&1
         status=$?

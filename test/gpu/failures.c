@@ -142,10 +142,14 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
 enum { ONE_CALL, LOST, ALLOCATION, FAULTS };
 static const char *const fault_names[FAULTS] = { "failed call", "device lost at call", "failed allocation" };
 
-/* Returns by how many calls the fault moves from one run to the next. With TEST_SOME, every other call is enough,
- * because the host code is the same for both vendors. */
-static int stride_of_calls(void) {
-    return test_depth() == TEST_ALL ? 1 : test_depth() == TEST_SOME ? 2 : 12;
+/* Returns by how many calls a fault of this kind moves from one run to the next, if it moves by `stride` with TEST_ALL.
+ * With TEST_SOME, every other call is enough, because the host code is the same for both vendors. With TEST_FEW, every
+ * allocation still fails once, because sanitizers find leaks. */
+static int stride_of(int fault, int stride) {
+    const test_amount depth = test_depth();
+    if (fault == ONE_CALL && stride == 1)
+        return depth == TEST_ALL ? 1 : depth == TEST_SOME ? 2 : 23;
+    return fault == LOST && depth == TEST_FEW ? 4 * stride : stride;
 }
 
 /* Repeats the run, injecting one fault that moves `stride` calls or allocations later each time, until a run completes
@@ -157,8 +161,7 @@ static void check_faults(gpu *g, const film *f, int selected, const cpu_scores *
     reel r = reel_of_kinds(g, f, kind);
     long baseline[SIMULATED_KINDS], runs = 0;
     int is_over = 0;
-    if (stride == 1 && fault == ONE_CALL)
-        stride = stride_of_calls();
+    stride = stride_of(fault, stride);
     config.backend = backend;
     config.gpu.skip_self_test = backend != VMAFGPU_BACKEND_AUTO && fault != LOST;
     config.gpu.frame_memory = *kind == 'd' ? VMAFGPU_MEMORY_DEVICE : VMAFGPU_MEMORY_HOST;
@@ -398,6 +401,7 @@ static void check_edit_faults(gpu *g, const film *f, const char *kind, vmafgpu_c
     CHECK_INT(g->write(device, edits[1].data, BLOCK * BLOCK), 0);
     edits[1].data = (const void *)(uintptr_t)device;
     edits[1].memory = VMAFGPU_MEMORY_DEVICE;
+    stride = stride_of(fault, stride);
     config->gpu.frame_memory = frames.reference.memory;
     for (long n = stride % 2 == 0 && g->is_hip ? 2 : 1; !is_over; n += stride) {
         long baseline[SIMULATED_KINDS];
@@ -507,8 +511,8 @@ static void check_all_edit_faults(gpu *g) {
     config.gpu.skip_self_test = 1;
     config.live = 1;
     config.max_edit_size = config.map_block_size = BLOCK;
-    check_edit_faults(g, &f, "h", &config, edits, &expected, ONE_CALL, stride_of_calls());
-    check_edit_faults(g, &f, "d", &config, edits, &expected, ONE_CALL, stride_of_calls());
+    check_edit_faults(g, &f, "h", &config, edits, &expected, ONE_CALL, 1);
+    check_edit_faults(g, &f, "d", &config, edits, &expected, ONE_CALL, 1);
     check_edit_faults(g, &f, "h", &config, edits, &expected, LOST, 7);
     check_edit_faults(g, &f, "h", &config, edits, &expected, ALLOCATION, 1);
     config.gpu.skip_self_test = 0;

@@ -1093,7 +1093,7 @@ GPU_FN void motion_plain_vertical(const vmafgpu__motion_launch &launch, const vm
 #pragma unroll
         for (int i = 0; i < 4; i++) {
             const int32_t *d = &difference[k][i];
-            v[i] = (uint32_t)(BYTES == 2 ? motion_filter(d, 4, launch.batch.bit_depth) /* bytes fit in 32-bit sums */
+            v[i] = (uint32_t)(BYTES == 2 ? motion_filter(d, 4, launch.batch.bit_depth) /* bytes: sums fit in 32 bits */
                                          : (motion_tap_sum(d[0], d[4], d[8], d[12], d[16]) + 128) >> 8);
         }
         *(Words4 *)(out + k * VMAFGPU__MOTION_STRIDE) = Words4{ v[0], v[1], v[2], v[3] };
@@ -1446,9 +1446,9 @@ GPU_FN uint32_t vif_double_quotient(int32_t s1, int32_t s12) {
     return (uint32_t)bits_of(fused(x12 * x12, r, 6755399441055743.0)); /* 3 * 2^51 - 1 */
 }
 
-/* Like vif_double_quotient(), but without the use of doubles. The estimate q is never too large, and too small by at
- * most 2^-19 of its value. Its remainder yields the correction; the bits that are dropped from the remainder change the
- * correction by less than 2^-7. */
+/* Like vif_double_quotient(), but without the use of doubles. The estimate q is never too large, and is too small by
+ * at most 2^-19 of its value. Its remainder yields the correction; the bits that are dropped from the remainder change
+ * the correction by less than 2^-7. */
 GPU_FN uint32_t vif_float_quotient(int32_t s1, int32_t s12) {
     const uint32_t u1 = (uint32_t)(s1 > VMAFGPU__VIF_NOISE ? s1 : VMAFGPU__VIF_NOISE),
                    u12 = (uint32_t)(s12 > 0 ? s12 : 0);
@@ -2080,7 +2080,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         return (uint32_t)a + ((uint32_t)b << 8) + ((uint32_t)c << 16);
     }
 
-    /* Writes the digits of four columns of a row: elements i and i + 1 of v[0] are columns 4 * t and 4 * t + 2, those
+    /* Writes the digits of four columns of a row: elements i and i + 1 of v[0] are columns 4 * t and 4 * t + 2; those
      * of v[1] are columns 4 * t + 1 and 4 * t + 3. */
     template <int N, int M> GPU_FN void put(uint8_t *out, const uint32_t (&v)[2][M], int i) {
         uint32_t digit[N];
@@ -2909,9 +2909,10 @@ VIF_MATRIX_16_KERNELS(3, 3, 2, 4)
  *                   band columns that are complete: coefficients, the signals of the pixel and its contributions to
  *                   thresholds (an AdmPixel), and with these the masked cubes of the previous column.
  *   tiles           that overlap the region of the sums come first; all others compute only the low-pass band
- *   rounding        applies to whole rows, so tiles add to row sums. vmafgpu_adm_rows rounds and adds up the row sums.
+ *   rounding        applies to whole rows, so tiles add unrounded values to row sums. vmafgpu_adm_rows rounds these and
+ *                   adds them up.
  *
- * There are two ways to compute a pixel. The GENERAL form calls functions of the section >>arithmetic of vmafgpu.h and
+ * There are two ways to compute a pixel. The GENERAL form calls functions from section >>arithmetic of vmafgpu.h and
  * supports any option. The FAST form computes the same numbers in fewer and cheaper operations. The host decides when
  * the fast form is valid (vmafgpu__adm_form_of). For rare pixels, the fast form calls the general functions, which are
  * out of line.
@@ -4321,8 +4322,8 @@ GPU_FN uint32_t cambi_value_of_four(const vmafgpu__cambi_launch &launch, const u
 #pragma unroll
             for (int i = 0; i < 3; i++)
                 rest[i] += ((const uint32_t *)at)[i];
-    /* Each half of a word in `high` now holds the sum of one odd byte, that is, the count of one code. `low` receives
-     * the sums of the even bytes: the sums of whole words minus the sums of the odd bytes. */
+    /* Each half of a word in `high` now holds the sum of one odd byte over all columns, that is, the count of one code.
+     * `low` receives the sums of the even bytes: the sums of whole words minus the sums of the odd bytes. */
 #pragma unroll
     for (int i = 0; i < 3; i++) {
         high[i] += permute_bytes(rest[i], 0, 0x4341);
@@ -4748,8 +4749,8 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
  *
  * libvmaf moves the largest c-values to the front with Hoare's selection algorithm, and adds them in double precision
  * in the resulting order. A block does the same. In a round of the selection, values from the left that are not larger
- * than the pivot are swapped with values from the right that are not smaller, until both sides meet. No swap depends on
- * another, so the threads of the block find the values to swap first and then swap them in parallel.
+ * than the pivot are swapped with values from the right that are not smaller, until the two sides meet. No swap depends
+ * on another, so the threads of the block find the values to swap first and then swap them in parallel.
  */
 struct CambiOrder {
     enum {
@@ -4897,8 +4898,8 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
         i = last[0] + 1;
         k = last[1] - 1;
     } else {
-        /* Each side ends at the next value that it would swap or, if that is farther, at the last value that it
-         * received from the other side. */
+        /* Each side stops at the next value that it would swap or at the last value that it received from the other
+         * side, whichever is farther along. */
         i = last[1];
         k = last[0];
         if (first[0] < end[0] && base[0] + lefts[first[0]] < i)
@@ -5483,8 +5484,8 @@ GPU_FN void speed_flatten(const vmafgpu__speed_launch &launch, float *band, int3
     }
 }
 
-/* Adds `count` numbers to a sum, in order. While it adds some numbers, it already loads the next ones, so it also reads
- * numbers beyond the last one. The sum starts from 0 and is never -0, so adding 0 does not change it. */
+/* Adds `count` numbers to a sum, in order. Loads the next numbers while it adds the current ones, so it also reads
+ * beyond the last number. The sum starts from 0 and is never -0, so adding 0 does not change it. */
 GPU_FN float speed_add_row(float sum, const float *row, int32_t count) {
     constexpr int32_t AT_ONCE = VMAFGPU__SPEED_FLAT_AT_ONCE / 2;
     float first[AT_ONCE], second[AT_ONCE];
@@ -5677,7 +5678,7 @@ GPU_FN double load_double(const double *p) {
 
 enum { SPEED_WARPS = VMAFGPU__SPEED_MATRIX_THREADS / LANES };
 
-/* Two windows of the plane, which begin at two places, and the means of their samples. */
+/* Two windows of the plane with different origins, and the means of their samples. */
 struct SpeedCovariance {
     const float *a, *b;
     double mean_a, mean_b;
@@ -7349,8 +7350,8 @@ GPU_FN void float_adm_bands(const vmafgpu__float_adm_launch &launch, const uint8
     band[3] = vmafgpu__float_wavelet(0, low[0], low[1], low[2], low[3]);
 }
 
-/* Returns the part of the detail o that is left in t, before the gain limit. `reciprocals` is a table of the reciprocal
- * estimates that the CPU computes; each estimate is refined once. If the table is NULL, a division is used. */
+/* Returns the part of the detail o that is left in t, before the gain limit is applied. `reciprocals` is a table of the
+ * reciprocal estimates that the CPU computes; each estimate is refined once. If it is NULL, a division is used. */
 GPU_FN float float_adm_restore(const uint16_t *reciprocals, float o, float t) {
     const float x = o + 1e-30f;
     float k;
@@ -7527,8 +7528,8 @@ GPU_FN int32_t ssim_mirror(int32_t k, int32_t n) {
     return k < 0 ? -1 - k : k >= n ? 2 * n - 1 - k : k;
 }
 
-/* Converts floats to doubles with one multiplication and one addition of integers, because conversions run at a quarter
- * of the rate of double additions and would limit SSIM. Floats must not be negative. 0 becomes 2^-127. */
+/* Converts floats to doubles with one integer multiplication and one integer addition, because conversions run at a
+ * quarter of the rate of double additions and would limit SSIM. Floats must not be negative. 0 becomes 2^-127. */
 struct Widening {
     uint32_t factor;
     uint64_t addend;
@@ -7718,8 +7719,8 @@ enum {
 };
 static_assert((SSIM_LAST + 1) * SSIM_DOWN >= VMAFGPU__SSIM_BLOCK_ROWS, "a column's threads have its windows");
 
-/* Loads the samples of a row that SSIM_ACROSS adjacent windows use, and returns the smaller of 1 and the smallest
- * sample if BYTES is 4, otherwise 1. BYTES is the size of a sample, or 0 if `bytes` specifies it. Columns beyond `last`
+/* Loads the samples of a row that SSIM_ACROSS adjacent windows use. If BYTES is 4, returns the minimum of 1 and these
+ * samples, otherwise 1. BYTES is the size of a sample, or 0 if `bytes` specifies it. Columns beyond `last`
  * repeat that column; they belong to no window. */
 template <int BYTES>
 GPU_FN float ssim_samples(const uint8_t *row, int32_t x, int32_t last, int bytes, float unit, float (&out)[SSIM_SEEN]) {
@@ -7775,8 +7776,8 @@ template <Products KIND> GPU_FN void ssim_down(const float (&line)[SSIM_LINES], 
 }
 
 /* Computes the windows of the block at (x0, y0). Each thread computes the means of a, b, a * a, b * b and a * b of its
- * windows, plane by plane. It overwrites the first lines that it has read with these means, and returns the address of
- * the first one. BYTES is the size of a sample, or 0 if the scale specifies it. */
+ * windows, plane by plane. It writes these means over the first lines that it has read, and returns the address of
+ * the first mean. BYTES is the size of a sample, or 0 if the scale specifies it. */
 template <int BYTES> GPU_FN float *ssim_block(const vmafgpu__ssim_launch &launch, uint32_t z, int32_t x0, int32_t y0) {
     enum {
         BEYOND = VMAFGPU__SSIM_BLOCK_LINES - SSIM_LAST * SSIM_DOWN
@@ -8574,8 +8575,8 @@ enum EditUse { EDIT_CHANGES, EDIT_STORES, EDIT_BLOCKS };
 /* A tile in shared memory. Its rows are `stride` words apart, which is 4 times an odd number, so that 16-byte accesses
  * have no bank conflicts. The planes are means (those of the edited picture in the high halves), squares of the
  * reference (only if OF_BASE is true), squares of the edited picture, and products. For edits, the `images` follow:
- * every second row of the edited picture for the next scale. The `samples` come last; variances and covariances replace
- * them. */
+ * every second row of the edited picture for the next scale. The `samples` come last; variances and covariances later
+ * overwrite them. */
 template <int SCALE_, EditUse USE_> struct EditTile {
     static constexpr EditUse USE = USE_;
     static constexpr bool OF_BASE = USE != EDIT_CHANGES, SHRINKS = SCALE_ < 3 && !OF_BASE;
@@ -8787,7 +8788,7 @@ GPU_FN void edit_vif_shrink(const vmafgpu__edit_vif_launch &launch, uint32_t ind
     }
 }
 
-/* The contributions of a sample to the sums, computed from its variances s1 and s2 and their covariance s12. */
+/* The contributions of a sample to the sums, computed from its variances s1 and s2 and the covariance s12. */
 struct EditTerm {
     int32_t information, noise;
 };
@@ -9075,7 +9076,7 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<MapKind<Ba
     map_adm_turn(launch, sums);
 }
 
-/* Starts a lane's row of a tile that ends before column `end`. */
+/* Prepares a lane to process its row of a tile. The tile ends before column `end`. */
 template <class Base>
 GPU_FN void base_adm_start(const vmafgpu__edit_adm_launch &launch, AdmSums<StoreKind<Base>, false> &sums,
                            int32_t column, int32_t, int32_t row, bool is_own) {
@@ -9097,7 +9098,7 @@ GPU_FN void base_adm_start(const vmafgpu__edit_adm_launch &launch, AdmSums<MapKi
     map_adm_turn(launch.adm, sums);
 }
 
-/* Computes the contributions of the base. A warp processes a tile. Thread blocks with the z index 1 compare the
+/* Computes the contributions of the base. A warp processes a tile. Thread blocks with z index 1 compare the
  * reference with itself. */
 template <class Kind> GPU_FN void base_adm(const vmafgpu__edit_adm_launch &launch) {
     const vmafgpu__adm_launch &adm = launch.adm;

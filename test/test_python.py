@@ -587,7 +587,30 @@ class Scoring(unittest.TestCase):
 
 
 class Documents(unittest.TestCase):
-    """The Python code in examples/python/README.md runs."""
+    """The Python code in README.md and examples/python/README.md runs."""
+
+    def test_first_readme(self):
+        with open(os.path.join(TOP, "README.md"), encoding="utf-8") as file:
+            code = re.findall(r"^```python\n(.*?)^```", file.read(), flags=re.S | re.M)
+        self.assertEqual([len(part.strip().split("\n")) for part in code], [10])
+        printed, here = [], os.getcwd()
+        sides = [b"".join(clip(seed, 3, 1920 * 1080 * 3 // 2)) for seed in (1, 2)]
+        with tempfile.TemporaryDirectory() as folder:
+            for name, side in zip(("ref.yuv", "dist.yuv"), sides):
+                with open(os.path.join(folder, name), "wb") as file:
+                    file.write(side)
+            os.chdir(folder)
+            try:
+                exec(code[0], {"print": lambda *values: printed.append(values)})
+            finally:
+                os.chdir(here)
+        frames = [[side[i:i + len(side) // 3] for i in range(0, len(side), len(side) // 3)] for side in sides]
+        result = vmafgpu.score(*frames, width=1920, height=1080, models="vmaf_v0.6.1neg", features="psnr")
+        self.assertEqual(printed[-1][:2], (result.mean, result.pool("p5")))
+        self.assertEqual(bits(printed[-1][2]), bits(result["vmaf"]))
+        for index, score_of, value in printed[:-1]:
+            self.assertEqual((score_of, value), (result["vmaf"][index], result["psnr_y"][index]))
+        self.assertLessEqual(len(printed), 4)
 
     def test_readme(self):
         with open(os.path.join(TOP, "examples", "python", "README.md"), encoding="utf-8") as file:

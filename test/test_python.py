@@ -219,6 +219,22 @@ class Golden(unittest.TestCase):
         print("%d golden cases, %d values" % (cases, values))
         self.assertGreaterEqual(cases, 100 if whole else 6)
 
+    @unittest.skipUnless(os.path.isfile(os.path.join(BUILD, "test", "python", "seek_8b.raw")),
+                         "test_python.sh could not unpack the clips in test/golden/real")
+    def test_committed_clips(self):
+        cases = 0
+        for path in sorted(glob.glob(os.path.join(TOP, "test", "golden", "real", "*.json"))):
+            name, model = os.path.basename(path)[:-5].split("__")
+            with open(os.path.join(BUILD, "test", "python", name + ".raw"), "rb") as file:
+                width, height, depth, chroma = map(int, file.readline().split())
+                size = width * height * {420: 3, 422: 4, 444: 6}[chroma] // 2 * (2 if depth > 8 else 1)
+                frames = list(iter(lambda: file.read(size), b""))
+            result = vmafgpu.score(frames[::2], frames[1::2], models={"vmaf": model}, width=width, height=height,
+                                   bit_depth=depth, chroma=str(chroma), threads=2, backend="cpu")
+            self.compare(result, path)
+            cases += 1
+        self.assertEqual(cases, 6)
+
     def test_same_as_tool(self):
         """Compares all columns with the report of the tool."""
         with tempfile.TemporaryDirectory() as folder:

@@ -20,6 +20,40 @@ if [ ! -f "$build/libvmafgpu.so.$abi" ]; then
     finish
 fi
 
+# The clips in test/golden/real as raw video: WIDTHxHEIGHT_DEPTH_CHROMA, then the frames of both videos in turn
+cat > "$work/unpack.c" << 'PROGRAM'
+#include "golden/squeeze.h"
+int main(int argc, char **argv) {
+    static unsigned char data[1 << 20];
+    static squeeze s;
+    int w, h, depth, chroma, frames, used = 0;
+    FILE *in = argc == 2 ? fopen(argv[1], "rb") : NULL;
+    size_t size = in ? fread(data, 1, sizeof data - 1, in) : 0;
+    if (sscanf((char *)data, "squeezed %dx%d %d %d %d%n", &w, &h, &depth, &chroma, &frames, &used) != 5)
+        return 1;
+    squeeze_begin(&s, data + used + 1, size - (size_t)used - 1, 1);
+    printf("%d %d %d %d\n", w, h, depth, chroma);
+    for (int i = 0; i < 2 * frames * 3; i++) {
+        int across = i % 3 && chroma != 444 ? 1 : 0, down = i % 3 && chroma == 420 ? 1 : 0;
+        int width = (w + across) >> across, height = (h + down) >> down;
+        uint16_t *samples = (uint16_t *)calloc((size_t)width * (size_t)height, 2);
+        squeeze_plane(&s, i % 3 != 0, samples, width, height);
+        for (int k = 0; k < width * height; k++) {
+            putchar(samples[k] & 255);
+            if (depth > 8)
+                putchar(samples[k] >> 8);
+        }
+        free(samples);
+    }
+    return 0;
+}
+PROGRAM
+if "${CC:-cc}" -O2 -Itest -o "$work/unpack" "$work/unpack.c" 2> /dev/null; then
+    for name in c422_10b seek_8b; do
+        "$work/unpack" "test/golden/real/$name.squeezed" > "$work/$name.raw"
+    done
+fi
+
 test/simulated/images.sh "$build/test"
 VMAFGPU_LIBRARY=$(cd "$build" && pwd)/libvmafgpu.so.$abi VMAFGPU_HEADER=$PWD/vmafgpu.h \
     "$PYTHON" -W error test/test_python.py "$build" > "$work/log" 2>&1

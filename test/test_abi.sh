@@ -1,7 +1,7 @@
 #!/bin/sh
 # Compares the binary interface of vmafgpu.h (sizes and offsets of structs, enumerators, functions) with test/abi.txt.
 # If a struct, an enumerator or a function changes, VMAFGPU_ABI must change too; additions do not require this. Also
-# checks VMAFGPU__KERNEL_INTERFACE.
+# checks VMAFGPU__KERNEL_INTERFACE, and the declarations for Rust if bindgen and rustc are installed.
 #
 #     test/test_abi.sh BUILD
 #     test/test_abi.sh -i          updates test/abi.txt; fails if a change needs a new VMAFGPU_ABI
@@ -76,6 +76,26 @@ sed -n -e 's/^struct \(.*\), \([0-9]*\) bytes$/\1 0 \2/p' \
 diff "$work/expected.txt" "$work/layout.txt" > "$work/found"
 cat "$work/found"
 check 'vmafgpu_layout_at() lists all structs and fields' [ ! -s "$work/found" ]
+
+# ---- Rust ----
+
+# The command in README.md. bindgen 0.60 needs a libclang older than 22.
+bindgen_line=$(grep -o '`bindgen [^`]*`' README.md | tr -d '`')
+check 'README.md: the command for Rust' [ -n "$bindgen_line" ]
+if command -v bindgen > /dev/null && command -v rustc > /dev/null; then
+    for folder in /usr/lib/llvm-1[3-9]/lib; do
+        [ ! -d "$folder" ] || export LIBCLANG_PATH="$folder"
+    done
+    (cd "$work" && ln -sf ../../../vmafgpu.h . && eval "$bindgen_line") > "$work/log" 2>&1
+    check "bindgen: $(head -n 1 "$work/log")" [ -s "$work/vmafgpu.rs" ]
+    check 'bindgen: functions' [ "$(grep -c '^ *pub fn vmafgpu_' "$work/vmafgpu.rs")" = \
+        "$(grep -c '^function ' "$work/abi.txt")" ]
+    rustc --test -A warnings -o "$work/rust" "$work/vmafgpu.rs" && "$work/rust" > "$work/log" 2>&1
+    check "bindgen: sizes and offsets: $(grep 'left ==' "$work/log")" grep -q '^test result: ok. 1[0-9] passed' \
+        "$work/log"
+else
+    skip 'the declarations for Rust (bindgen or rustc is not installed)'
+fi
 
 # ---- types that the host shares with kernels ----
 

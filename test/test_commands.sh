@@ -241,7 +241,7 @@ check 'demo output in README.md: number of lines' [ "$(wc -l < "$work/printed")"
 grep -vxFf "$work/out" "$work/printed" > "$work/strays"
 check "demo output in README.md: $(head -n 1 "$work/strays")" [ ! -s "$work/strays" ]
 # The scores in the section Questions of README.md
-tr '\n' ' ' < README.md > "$work/line"
+tr '\n' ' ' < README.md | tr -s ' ' > "$work/line"
 stated=$(sed -n 's/.*The clips of `make demo` score \([0-9.]*\) with vmaf_v0.6.1 and \([0-9.]*\) with.*/\1 \2 /p' \
     "$work/line")
 for model in vmaf_v0.6.1 vmaf_v1.0.16_3d0h; do

@@ -219,6 +219,22 @@ class Golden(unittest.TestCase):
         print("%d golden cases, %d values" % (cases, values))
         self.assertGreaterEqual(cases, 100 if whole else 6)
 
+    @unittest.skipUnless(os.path.isfile(os.path.join(BUILD, "test", "python", "seek_8b.raw")),
+                         "test_python.sh could not unpack the clips in test/golden/real")
+    def test_committed_clips(self):
+        cases = 0
+        for path in sorted(glob.glob(os.path.join(TOP, "test", "golden", "real", "*.json"))):
+            name, model = os.path.basename(path)[:-5].split("__")
+            with open(os.path.join(BUILD, "test", "python", name + ".raw"), "rb") as file:
+                width, height, depth, chroma = map(int, file.readline().split())
+                size = width * height * {420: 3, 422: 4, 444: 6}[chroma] // 2 * (2 if depth > 8 else 1)
+                frames = list(iter(lambda: file.read(size), b""))
+            result = vmafgpu.score(frames[::2], frames[1::2], models={"vmaf": model}, width=width, height=height,
+                                   bit_depth=depth, chroma=str(chroma), threads=2, backend="cpu")
+            self.compare(result, path)
+            cases += 1
+        self.assertEqual(cases, 6)
+
     def test_same_as_tool(self):
         """Compares all columns with the report of the tool."""
         with tempfile.TemporaryDirectory() as folder:
@@ -587,7 +603,30 @@ class Scoring(unittest.TestCase):
 
 
 class Documents(unittest.TestCase):
-    """The Python code in examples/python/README.md runs."""
+    """The Python code in README.md and examples/python/README.md runs."""
+
+    def test_first_readme(self):
+        with open(os.path.join(TOP, "README.md"), encoding="utf-8") as file:
+            code = re.findall(r"^```python\n(.*?)^```", file.read(), flags=re.S | re.M)
+        self.assertEqual([len(part.strip().split("\n")) for part in code], [10])
+        printed, here = [], os.getcwd()
+        sides = [b"".join(clip(seed, 3, 1920 * 1080 * 3 // 2)) for seed in (1, 2)]
+        with tempfile.TemporaryDirectory() as folder:
+            for name, side in zip(("ref.yuv", "dist.yuv"), sides):
+                with open(os.path.join(folder, name), "wb") as file:
+                    file.write(side)
+            os.chdir(folder)
+            try:
+                exec(code[0], {"print": lambda *values: printed.append(values)})
+            finally:
+                os.chdir(here)
+        frames = [[side[i:i + len(side) // 3] for i in range(0, len(side), len(side) // 3)] for side in sides]
+        result = vmafgpu.score(*frames, width=1920, height=1080, models="vmaf_v0.6.1neg", features="psnr")
+        self.assertEqual(printed[-1][:2], (result.mean, result.pool("p5")))
+        self.assertEqual(bits(printed[-1][2]), bits(result["vmaf"]))
+        for index, score_of, value in printed[:-1]:
+            self.assertEqual((score_of, value), (result["vmaf"][index], result["psnr_y"][index]))
+        self.assertLessEqual(len(printed), 4)
 
     def test_readme(self):
         with open(os.path.join(TOP, "examples", "python", "README.md"), encoding="utf-8") as file:

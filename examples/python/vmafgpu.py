@@ -557,7 +557,7 @@ class Scorer:
             return self._ready()
     def _await(self, views: List[View]) -> None:
         """Makes later work of the library wait for the streams that fill arrays. Several GPUs do not support this."""
-        for stream in {v.stream for v in views} if not self.config.gpu.device_count else ():
+        for stream in {v.stream for v in views if not self.config.gpu.device_count}:
             self._check(lib.vmafgpu_after_stream(self._v, None if stream == 1 else stream))
     def _borrow(self, pairs: int, what: Any) -> None:
         """Keeps arrays in GPU memory alive until the library does not use them any more."""

@@ -241,8 +241,8 @@ static void test_options(void) {
 
 /* ---- special values of float_adm ---- */
 
-/* Writes the first three columns of one pair of w x h. The content is noise (0), the same noise in both pictures (1),
- * black (2) or middle grey (3). */
+/* Writes the first three score columns of one w x h pair to `values`. The content is noise (0), the same noise in both
+ * pictures (1), black (2) or mid-grey (3). */
 static void score_small(const char *options, int w, int h, int content, double *values) {
     static uint8_t pictures[2][64 * 64];
     const vmafgpu_feature_config wanted = { "float_adm", options };

@@ -276,8 +276,8 @@ static double commit_some(const pair_of *p, const edit_case *c, unsigned char *d
     return base;
 }
 
-/* Checks that edits anywhere in the frame give the same results as in a new context whose first frame is the edited
- * frame. */
+/* Checks that an edit anywhere in the frame gives the same results as a push of the edited frame, as the first frame of
+ * a new context. */
 static void check_fresh(const pair_of *p, const edit_case *c, vmafgpu *fresh, unsigned char *data) {
     const vmafgpu_frame previous = frame_of(&p->previous), reference = frame_of(&p->reference), now = frame_of(&p->now);
     const int step = at_most(48, c->max_edit_size);
@@ -617,7 +617,7 @@ static void test_following(void) {
     film_free(&f);
 }
 
-/* Without a model, the sums of edits come from the first vif feature and the first adm feature. */
+/* Without a model, the sums that are reported for an edit come from the first vif feature and the first adm feature. */
 static void test_sums_of_first(void) {
     film f = film_make("texture+blur", 96, 64, 8, 1, 3);
     const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);

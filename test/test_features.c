@@ -77,7 +77,7 @@ static const struct {
 } ways[] = { { 1, 0 }, { 7, 0 }, { 2, 16 }, { 1, 255 } };
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
-static int is_whole; /* compares all frames in all ways */
+static int is_whole; /* whether to compare all frames with all `ways` */
 static int ways_of_clip, beginning = BEGINNING;
 static const char *gpu_backend, *gpu_driver; /* NULL for the CPU */
 
@@ -218,8 +218,8 @@ static int compare_report(vmafgpu *context, const char *at, int has_end) {
     return found;
 }
 
-/* Compares the values of all clips with libvmaf's reports. Returns the number of columns compared in the first frames
- * of the clips. `turn` selects the ways and the clips. */
+/* Compares the values of all clips with libvmaf's reports. Returns the number of columns compared, counting only the
+ * first frame of each clip. `turn` selects entries of `ways`, and clips. */
 static int compare_clips(const char *folder, const char *kind, const vmafgpu_config *wanted, int turn) {
     int found = 0;
     for (int c = 0; c < (int)(sizeof clips / sizeof clips[0]); c++) {

@@ -112,7 +112,7 @@ static void read_amd(void) {
     has_amd = CHECK(table == 1 && count == 256);
 }
 
-/* Returns the estimate of a processor's reciprocal instruction. */
+/* Returns the estimate of 1 / x that a processor's reciprocal instruction produces. */
 static float estimate(float x, vmafgpu_reciprocal kind) {
     const uint32_t bits = bits_of(x), sign = bits & 0x80000000, e = bits >> 23 & 255;
     uint32_t v;

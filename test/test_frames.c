@@ -381,8 +381,8 @@ static void guarded_free(void *user, void *pointer) {
     free(start);
 }
 
-/* Tests that a task with an index outside the range does nothing. If it did anything, it would write outside the memory
- * of the threads. */
+/* Tests that a task with an index outside the range does nothing. If it did anything, it would write past the end
+ * of the memory that belongs to the threads. */
 static void test_beyond_count(void) {
     static const char *const names[] = { "psnr",         "float_ssim",   "float_adm", "float_vif",
                                          "float_motion", "float_ansnr",  "ciede",     "psnr_hvs",

@@ -1,4 +1,4 @@
-/* Tests the mathematical functions in section >>functions of vmafgpu.h, which must return the same bits on every
+/* Tests the mathematical functions of vmafgpu.h (section >>functions), which must return the same bits on every
  * system. Compares checksums of results for fixed sequences of arguments. On x86-64 with FMA and the GNU C library 2.28
  * or later, whose results the functions reproduce, also compares the results with that library. */
 #if defined(__x86_64__) && defined(__linux__)

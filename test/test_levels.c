@@ -64,8 +64,8 @@ static uint32_t random_bits(void) {
 
 /* ---- clips ---- */
 
-/* Scores a film with all masks and several numbers of threads, and compares the scores with those of plain C on one
- * thread. */
+/* Scores a film with all values of cpumask and several numbers of threads, and compares the scores with those of plain
+ * C on one thread. */
 static void check_film(const char *what, int width, int height, int depth, const vmafgpu_model_config *models,
                        int model_count, const vmafgpu_feature_config *features, int feature_count) {
     film f = film_make(what, width, height, depth, 3, 5);
@@ -366,7 +366,7 @@ static void test_intermediates(void) {
         check_samples(1001, 61, 10, kind);
         check_samples(61, 301, 16, kind);
     }
-    /* Tests widths near one, two, three and four strips at scale 0 or at scale 1. */
+    /* Tests widths close to those of one to four strips, at scale 0 or scale 1. */
     for (int i = 0; i < 40; i++) {
         const int w = (i % 4 ? i % 4 : 4) * VMAFGPU__VIF_STRIP / (1 + i % 2) + i - 20;
         check_samples(w, 16 + i % 5, i & 4 ? 8 : 8 + i % 9, i % 5);

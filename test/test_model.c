@@ -159,7 +159,7 @@ static void test_prediction(void) {
     film_free(&f);
 }
 
-/* Checks the fields of the small model with transforms[3]. */
+/* Checks the fields of the small model that uses transforms[3]. */
 static void check_fields(const vmafgpu_model *model) {
     const vmafgpu_svm *s = &model->svms[0];
     CHECK_STR(model->name, "mine");

@@ -447,8 +447,8 @@ static vmafgpu_config config_of(const format *f, int which) {
     return c;
 }
 
-/* Compares all samples of converted planes with the exact samples, in all formats, from all kinds of pixels, with
- * several instruction sets and numbers of threads. */
+/* Compares all samples of converted planes with the exact samples, for every output format and every kind of pixels,
+ * with several instruction sets and numbers of threads. */
 static void test_planes(void) {
     static const unsigned masks[] = { 0, 16, 24 };
     vmafgpu_feature_config features[2] = VMAFGPU_INIT;
@@ -571,7 +571,7 @@ static void check_same(const scores *a, const scores *b) {
         CHECK_BITS(a->values[i], b->values[i]);
 }
 
-/* Tests that a clip in RGB, or with one side in YUV, gets the same scores as the same clip converted to planes. */
+/* Tests that a clip gets the same scores as after conversion to planes, if both sides or only one side is RGB. */
 static void test_scores(void) {
     static const struct {
         int reference, distorted, format;

@@ -1,4 +1,4 @@
-/* Tests sequences of calls: consecutive clips, streams and contexts of the caller, batches, and several contexts and
+/* Tests sequences of calls: consecutive clips, the caller's own streams and contexts, batches, and several contexts and
  * threads. */
 #include <pthread.h>
 #include <setjmp.h>

@@ -696,7 +696,7 @@ static void check_next_device(gpu *g) {
             picture_free(g, &pictures[2 * i + 1]);
             leave_device(g, devices[i]);
         }
-        vmafgpu_close(context); /* the context retains the primary contexts until here */
+        vmafgpu_close(context); /* until here, the context retains the primary contexts */
         scores_free(&expected);
         film_free(&f);
     }

@@ -138,7 +138,7 @@ void check_generated(gpu *g, const equality *e, uint32_t seed) {
 
 void test_equality(gpu *g) {
     static const equality cases[] = {
-        /* contents, and sizes that are not multiples of tiles */
+        /* contents, and sizes that are not multiples of the tile size */
         { "texture+mix", 64, 48, 8, 5, { "h", 0, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
         { "noise+grain", 97, 130, 8, 2, { "d", 0, 0, 0, 0, 0 }, 2, 2, DEFAULT, 0, 0, KEPT, 0 },
         { "blocks+invert", 65, 49, 8, 3, { "h", 0, 0, 0, 0, 0 }, 0, 0, MANY, 0, 0, KEPT, 0 },

@@ -142,7 +142,7 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
 enum { ONE_CALL, LOST, ALLOCATION, FAULTS };
 static const char *const fault_names[FAULTS] = { "failed call", "device lost at call", "failed allocation" };
 
-/* Returns by how many calls a fault of this kind moves from one run to the next, if it moves by `stride` with TEST_ALL.
+/* Returns how many calls later each run injects its fault than the run before. `stride` is that number with TEST_ALL.
  * With TEST_SOME, every other call is enough, because the host code is the same for both vendors. With TEST_FEW, every
  * allocation still fails once, because sanitizers find leaks. */
 static int stride_of(int fault, int stride) {

@@ -420,8 +420,8 @@ void test_self_test(gpu *g) {
 /* ---- uncertain sums and pixels ---- */
 
 /* Treats all sums as uncertain in the first pass. Sums that are still uncertain after a second pass are recomputed in
- * the order of libvmaf. `left` specifies which sums are still uncertain then: all of them, which the test enforces
- * (IN_ORDER), none (DECIDED), or any number (ANY). */
+ * the order of libvmaf. `left` is the number of sums that the second pass must leave uncertain: all, which the
+ * test enforces (IN_ORDER), none (DECIDED), or any number (ANY). */
 enum { ANY = -1, DECIDED, IN_ORDER };
 static void check_in_order(gpu *g, int left, const char *what, int width, int height, int depth, const char *feature,
                            const char *options) {

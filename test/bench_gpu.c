@@ -515,8 +515,8 @@ static vmafgpu_config gpu_config(const film *f, const options *o) {
     return config;
 }
 
-/* Scores `frames` pairs, cycling through the pairs of the reel. Returns the seconds that elapse from the first push to the last score. With
- * several GPUs, r is an array with one reel per GPU. */
+/* Scores `frames` pairs, cycling through the pairs of the reel. Returns the seconds that elapse from the first push to
+ * the last score. With several GPUs, r is an array with one reel per GPU. */
 static double score_clip(vmafgpu *v, const reel *r, sink *s, int64_t frames) {
     double start;
     if (vmafgpu_reset(v) != VMAFGPU_OK)

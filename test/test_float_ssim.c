@@ -223,8 +223,8 @@ static void frame_of(const film *f, int i, vmafgpu_frame *frame) {
     frame->data[0] = f->luma + (size_t)i * f->plane_bytes;
 }
 
-/* Compares the scores of a film with values computed from the formulas, with several numbers of threads and instruction sets. If kind is
- * not negative, the film is noise of this kind. */
+/* Compares the scores of a film with values computed from the formulas, with several numbers of threads and
+ * instruction sets. If kind is not negative, the film is noise of this kind. */
 static void test_film(const char *what, int kind, int w, int h, int depth, int scale) {
     static const struct {
         int threads;

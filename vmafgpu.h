@@ -9169,15 +9169,21 @@ VMAFGPU__INLINE const vmafgpu__v (*vmafgpu__vif_anew(const vmafgpu__v (*taps)[2]
      : s->job->scale == 1 ? function(__VA_ARGS__, VMAFGPU__VIF_MORE) \
                           : function(__VA_ARGS__, 0))
 #endif
-#define VMAFGPU__VIF_EACH_PAIR(most, pairs, body) \
+#define VMAFGPU__VIF_DOWN_AT(i) at[i]
+#define VMAFGPU__VIF_EACH_PAIR(most, pairs, place_of, body) \
     if (most) { \
         VMAFGPU__UNROLL \
         for (int i = 1; i < most; i++) { \
+            const vmafgpu__v(*tap)[2] = taps + i; \
+            const ptrdiff_t place = place_of(i); \
             body; \
         } \
     } else { \
-        for (int i = 1; i < pairs; i++) { \
-            taps = vmafgpu__vif_anew(taps); \
+        const vmafgpu__v(*before)[2] = taps, (*const last)[2] = taps + pairs - 1; \
+        for (const ptrdiff_t *p = at + 1; before != last; before++, p++) { \
+            before = vmafgpu__vif_anew(before); \
+            const vmafgpu__v(*tap)[2] = before + 1; \
+            const ptrdiff_t place = *p; \
             body; \
         } \
     }
@@ -9305,10 +9311,9 @@ VMAFGPU__INLINE void vmafgpu__vif_means_of(const vmafgpu__vif_strip *s, const ch
     vmafgpu__vif_add_pair(&sum, vmafgpu__v_load(from + at[0]), taps, VMAFGPU__VIF_FIRST);
     vmafgpu__vif_add_pair(&next, vmafgpu__v_load(from + at[0] + STEP), taps, VMAFGPU__VIF_FIRST);
     VMAFGPU__VIF_EACH_PAIR(
-        most, pairs,
-        vmafgpu__vif_add_pair(&sum, vmafgpu__v_hold(vmafgpu__v_load(from + at[i])), taps + i, VMAFGPU__VIF_MIDDLE);
-        vmafgpu__vif_add_pair(&next, vmafgpu__v_hold(vmafgpu__v_load(from + at[i] + STEP)), taps + i,
-                              VMAFGPU__VIF_MIDDLE))
+        most, pairs, VMAFGPU__VIF_DOWN_AT,
+        vmafgpu__vif_add_pair(&sum, vmafgpu__v_hold(vmafgpu__v_load(from + place)), tap, VMAFGPU__VIF_MIDDLE);
+        vmafgpu__vif_add_pair(&next, vmafgpu__v_hold(vmafgpu__v_load(from + place + STEP)), tap, VMAFGPU__VIF_MIDDLE))
     vmafgpu__vif_add_pair(&sum, vmafgpu__v_load(from + at[pairs]), taps + pairs, VMAFGPU__VIF_LAST);
     vmafgpu__vif_add_pair(&next, vmafgpu__v_load(from + at[pairs] + STEP), taps + pairs, VMAFGPU__VIF_LAST);
     vmafgpu__vif_put_four(sum, out[0]);
@@ -9325,12 +9330,13 @@ VMAFGPU__INLINE void vmafgpu__vif_nexts_of(const vmafgpu__vif_strip *s, const ch
     at += most ? most / 4 : s->next_down.first;
     a = vmafgpu__v_add_pairs16(a, vmafgpu__v_load(from + at[0]), taps[0][0]);
     b = vmafgpu__v_add_pairs16(b, vmafgpu__v_load(from + at[0] + STEP), taps[0][0]);
-    VMAFGPU__VIF_EACH_PAIR(most / 2 + (most > 0), pairs, const vmafgpu__v x = vmafgpu__v_load(from + at[i]);
-                           const vmafgpu__v y = vmafgpu__v_load(from + at[i] + STEP);
-                           a = vmafgpu__v_hold(vmafgpu__v_add_pairs16(a, x, taps[i][0]));
-                           b = vmafgpu__v_hold(vmafgpu__v_add_pairs16(b, y, taps[i][0]));
-                           c = vmafgpu__v_hold(vmafgpu__v_add_pairs16(c, x, taps[i - 1][0]));
-                           d = vmafgpu__v_hold(vmafgpu__v_add_pairs16(d, y, taps[i - 1][0])))
+    VMAFGPU__VIF_EACH_PAIR(most / 2 + (most > 0), pairs, VMAFGPU__VIF_DOWN_AT,
+                           const vmafgpu__v x = vmafgpu__v_load(from + place);
+                           const vmafgpu__v y = vmafgpu__v_load(from + place + STEP);
+                           a = vmafgpu__v_hold(vmafgpu__v_add_pairs16(a, x, tap[0][0]));
+                           b = vmafgpu__v_hold(vmafgpu__v_add_pairs16(b, y, tap[0][0]));
+                           c = vmafgpu__v_hold(vmafgpu__v_add_pairs16(c, x, tap[-1][0]));
+                           d = vmafgpu__v_hold(vmafgpu__v_add_pairs16(d, y, tap[-1][0])))
     out[0] = a;
     out[1] = b;
     out[2] = vmafgpu__v_add_pairs16(c, vmafgpu__v_load(from + at[pairs]), taps[pairs - 1][0]);
@@ -9413,13 +9419,13 @@ VMAFGPU__INLINE void vmafgpu__vif_products_of(const vmafgpu__vif_strip *s, const
             vmafgpu__vif_product sum[2];
             sum[0].low = sum[1].low = vmafgpu__vif_four_of(s->low_start);
             sum[0].high = sum[1].high = vmafgpu__vif_four_of(s->high_start);
-#define VMAFGPU__VIF_ADD(i, taps, place) \
-    vmafgpu__vif_add_product(&sum[0], from + at[i], square ? NULL : other + at[i], wide, taps, place); \
+#define VMAFGPU__VIF_ADD(at, taps, place) \
+    vmafgpu__vif_add_product(&sum[0], from + (at), square ? NULL : other + (at), wide, taps, place); \
     if (together == 2) \
-    vmafgpu__vif_add_product(&sum[1], from + at[i] + STEP, square ? NULL : other + at[i] + STEP, wide, taps, place)
-            VMAFGPU__VIF_ADD(0, taps, VMAFGPU__VIF_FIRST);
-            VMAFGPU__VIF_EACH_PAIR(most, pairs, VMAFGPU__VIF_ADD(i, taps + i, VMAFGPU__VIF_MIDDLE))
-            VMAFGPU__VIF_ADD(pairs, taps + pairs, VMAFGPU__VIF_LAST);
+    vmafgpu__vif_add_product(&sum[1], from + (at) + STEP, square ? NULL : other + (at) + STEP, wide, taps, place)
+            VMAFGPU__VIF_ADD(at[0], taps, VMAFGPU__VIF_FIRST);
+            VMAFGPU__VIF_EACH_PAIR(most, pairs, VMAFGPU__VIF_DOWN_AT, VMAFGPU__VIF_ADD(place, tap, VMAFGPU__VIF_MIDDLE))
+            VMAFGPU__VIF_ADD(at[pairs], taps + pairs, VMAFGPU__VIF_LAST);
 #undef VMAFGPU__VIF_ADD
             VMAFGPU__UNROLL
             for (int j = 0; j < together; j++) {
@@ -9569,7 +9575,7 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
     const int pairs = most ? most : s->along.pairs;
     const char *in[5];
 /* at scales 0 and 1 all offsets follow from the first two, without a table */
-#define VMAFGPU__VIF_PLACE_OF(most, i) ((most) ? at[(i) & 1] + ((i) >> 1) * 4 : at[i])
+#define VMAFGPU__VIF_ALONG_AT(i) (at[(i) & 1] + ((i) >> 1) * 4)
     vmafgpu__vif_lines_of sum;
     VMAFGPU__UNROLL
     for (int k = 0; k < count; k++)
@@ -9577,11 +9583,11 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
     sum.a = vmafgpu__vif_four_of(first);
     sum.b = sum.d = vmafgpu__vif_four_of(second);
     sum.c = sum.e = vmafgpu__vif_four_of(third);
-    vmafgpu__vif_add_lines(&sum, in, count, VMAFGPU__VIF_PLACE_OF(most, 0), taps, VMAFGPU__VIF_FIRST);
-    VMAFGPU__VIF_EACH_PAIR(
-        most, pairs,
-        vmafgpu__vif_add_lines(&sum, in, count, VMAFGPU__VIF_PLACE_OF(most, i), taps + i, VMAFGPU__VIF_MIDDLE))
-    vmafgpu__vif_add_lines(&sum, in, count, VMAFGPU__VIF_PLACE_OF(most, pairs), taps + pairs, VMAFGPU__VIF_LAST);
+    vmafgpu__vif_add_lines(&sum, in, count, at[0], taps, VMAFGPU__VIF_FIRST);
+    VMAFGPU__VIF_EACH_PAIR(most, pairs, VMAFGPU__VIF_ALONG_AT,
+                           vmafgpu__vif_add_lines(&sum, in, count, place, tap, VMAFGPU__VIF_MIDDLE))
+    vmafgpu__vif_add_lines(&sum, in, count, most ? VMAFGPU__VIF_ALONG_AT(most) : at[pairs], taps + pairs,
+                           VMAFGPU__VIF_LAST);
     vmafgpu__vif_put_four(sum.a, out[0]);
     if (count > 1)
         vmafgpu__vif_put_four(sum.b, out[1]);
@@ -9592,7 +9598,7 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
         vmafgpu__vif_put_four(sum.e, out[4]);
     }
 }
-#undef VMAFGPU__VIF_PLACE_OF
+#undef VMAFGPU__VIF_ALONG_AT
 
 /* Computes rounded weighted sums along lines, for columns starting with x: first along the line of means, then along
  * `squares` pairs of lines. A pair of lines contains high and low halves. They are combined as

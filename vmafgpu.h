@@ -9629,10 +9629,15 @@ VMAFGPU__INLINE void vmafgpu__vif_along(const vmafgpu__vif_strip *s, uint16_t *c
 /* Returns (a * b + 2^31) >> 32. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_mean_products(vmafgpu__v a, vmafgpu__v b) {
     const vmafgpu__v half = vmafgpu__v_set64(0x80000000);
+#if VMAFGPU__LEVEL == VMAFGPU__SIMD128
+    return vmafgpu__v_odds32(vmafgpu__v_add64(vmafgpu__v_mul_low_u32(a, b), half),
+                             vmafgpu__v_add64(vmafgpu__v_mul_high_u32(a, b), half));
+#else
     const vmafgpu__v even = vmafgpu__v_add64(vmafgpu__v_mul_even_u32(a, b), half);
     const vmafgpu__v odd =
         vmafgpu__v_add64(vmafgpu__v_mul_even_u32(vmafgpu__v_srli64(a, 32), vmafgpu__v_srli64(b, 32)), half);
     return vmafgpu__v_high_halves(even, odd);
+#endif
 }
 
 /* Computes 2048 * log2(v) plus a constant, for 2^15 <= v < 2^31, with the same values as the table of
@@ -36595,6 +36600,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_mulhi_u16(vmafgpu__v a, vmafgpu__v b) {
 #  define VMAFGPU__V_EVEN(a) wasm_i32x4_shuffle(a, a, 0, 2, 0, 2)
 #  define vmafgpu__v_mul_even32(a, b) wasm_i64x2_extmul_low_i32x4(VMAFGPU__V_EVEN(a), VMAFGPU__V_EVEN(b))
 #  define vmafgpu__v_mul_even_u32(a, b) wasm_u64x2_extmul_low_u32x4(VMAFGPU__V_EVEN(a), VMAFGPU__V_EVEN(b))
+#  define vmafgpu__v_mul_low_u32(a, b) wasm_u64x2_extmul_low_u32x4(a, b)       /* of the first two lanes */
+#  define vmafgpu__v_mul_high_u32(a, b) wasm_u64x2_extmul_high_u32x4(a, b)
 #  define vmafgpu__v_pairs16(a, b) wasm_i32x4_dot_i16x8(a, b)
 #  define vmafgpu__v_add_pairs16(sum, a, b) wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(a, b))
 #  define vmafgpu__v_sll16(a, n) wasm_i16x8_shl(a, (uint32_t)(n))

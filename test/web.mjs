@@ -322,13 +322,15 @@ async function openFirefox(reference, encodes, option) {
 }
 
 async function testFirefox() {
-    for (const [name, model] of [['film', 'vmaf_v0.6.1'], ['odd', 'vmaf_v1.0.16_3d0h'], ['ten', 'vmaf_v0.6.1']]) {
+    const clips = [['film', 'vmaf_v0.6.1'], ['odd', 'vmaf_v1.0.16_3d0h'], ['ten', 'vmaf_v0.6.1']];
+    for (const [name, model] of process.env.DEPTH ? clips : clips.slice(0, 1)) {
         const files = [`${name}_ref.y4m`, `${name}_dist.y4m`];
         const seen = await openFirefox(files[0], [files[1]], {model});
         check(`Firefox: ${name}: no failure`, !seen.failure, seen.failure);
         check(
             `Firefox: scores of ${name}`,
-            seen.runs[0]?.done && withoutFps(seen.runs[0].done.exact) === withoutFps(native(...files, model)), seen.state);
+            seen.runs[0]?.done && withoutFps(seen.runs[0].done.exact) === withoutFps(native(...files, model)),
+            seen.state);
     }
 }
 
@@ -347,7 +349,8 @@ async function testIsolated(name, open) {
         const reports = [];
         try {
             if (!crossOriginIsolated) throw new Error('the page is not isolated');
-            const blobs = await Promise.all(['film_ref.y4m', 'film_dist.y4m'].map(async (f) => (await fetch(f)).blob()));
+            const load = async (name) => (await fetch(name)).blob();
+            const blobs = [await load('film_ref.y4m'), await load('film_dist.y4m')];
             const head = parseY4m(new Uint8Array(await blobs[0].slice(0, 4096).arrayBuffer()));
             for (const threads of [1, 3]) {
                 const vmaf = await VMAF.create({ ...head, module: fetch('vmafgpu_threads.wasm'), threads });
@@ -382,7 +385,7 @@ async function testIsolated(name, open) {
     const expected = withoutFps(native('film_ref.y4m', 'film_dist.y4m', 'vmaf_v0.6.1'));
     const reports = seen.text ? JSON.parse(seen.text) : [];
     check(`${name}: isolated page`, reports.length === 2, seen.failure ?? seen.text);
-    reports.forEach((report, i) => check(`${name}: ${[1, 3][i]} threads`, withoutFps(report) === expected, report));
+    reports.forEach((report, i) => check(`${name}: ${[1, 3][i]} threads`, withoutFps(report) === expected, report.slice(0, 80)));
 }
 
 /* Opens the page and compares its scores with those of the tool for the y4m files that ffmpeg decoded. */

@@ -385,7 +385,9 @@ async function testIsolated(name, open) {
     const expected = withoutFps(native('film_ref.y4m', 'film_dist.y4m', 'vmaf_v0.6.1'));
     const reports = seen.text ? JSON.parse(seen.text) : [];
     check(`${name}: isolated page`, reports.length === 2, seen.failure ?? seen.text);
-    reports.forEach((report, i) => check(`${name}: ${[1, 3][i]} threads`, withoutFps(report) === expected, report.slice(0, 80)));
+    reports.forEach((report, i) => {
+        check(`${name}: ${[1, 3][i]} threads`, withoutFps(report) === expected, report.slice(0, 80));
+    });
 }
 
 /* Opens the page and compares its scores with those of the tool for the y4m files that ffmpeg decoded. */

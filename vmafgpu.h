@@ -9089,8 +9089,12 @@ enum { VMAFGPU__VIF_BLOCK = VMAFGPU__V_BYTES / 2 }; /* number of 16-bit lanes of
 /* A scale uses two filters: its own, and that of the next scale. The windows of both filters fit in a window that
  * extends `reach` samples to either side of its centre. SLOTS is the number of pairs in the window of four rows or
  * columns. Along rows, the reach is raised to 2 if it is less, so that windows start with a whole pair. */
-#define VMAFGPU__VIF_MOST         9 /* number of pairs in a window of scale 0... */
-#define VMAFGPU__VIF_MORE         5 /* ...and of scale 1 */
+#if VMAFGPU__LEVEL != VMAFGPU__SIMD128
+#define VMAFGPU__VIF_MOST 9 /* number of pairs in a window of scale 0... */
+#define VMAFGPU__VIF_MORE 5 /* ...and of scale 1 */
+#else
+#define VMAFGPU__VIF_MOST 0 /* see VMAFGPU__VIF_BY_SCALE() */
+#endif
 #define VMAFGPU__VIF_SLOTS(reach) ((reach) + 2)
 #define VMAFGPU__VIF_ALONG(reach) ((reach) < 2 ? 2 : (reach))
 
@@ -9155,20 +9159,31 @@ VMAFGPU__INLINE const vmafgpu__v (*vmafgpu__vif_anew(const vmafgpu__v (*taps)[2]
 
 /* Most samples belong to scales 0 and 1. For these scales, `function` gets a constant `most`, so that its loops, which
  * process all pairs of a window except the first and the last, are unrolled. For the other scales `most` is 0 and the
- * loops are not unrolled. */
+ * loops are not unrolled. They are never unrolled in WebAssembly: compilers would load all pairs of a window first, and
+ * then keep most of them on the stack. */
+#if VMAFGPU__LEVEL == VMAFGPU__SIMD128
+#define VMAFGPU__VIF_BY_SCALE(function, ...) function(__VA_ARGS__, 0)
+#else
 #define VMAFGPU__VIF_BY_SCALE(function, ...) \
     (s->job->scale == 0   ? function(__VA_ARGS__, VMAFGPU__VIF_MOST) \
      : s->job->scale == 1 ? function(__VA_ARGS__, VMAFGPU__VIF_MORE) \
                           : function(__VA_ARGS__, 0))
-#define VMAFGPU__VIF_EACH_PAIR(most, pairs, body) \
+#endif
+#define VMAFGPU__VIF_DOWN_AT(i) at[i]
+#define VMAFGPU__VIF_EACH_PAIR(most, pairs, place_of, body) \
     if (most) { \
         VMAFGPU__UNROLL \
         for (int i = 1; i < most; i++) { \
+            const vmafgpu__v(*tap)[2] = taps + i; \
+            const ptrdiff_t place = place_of(i); \
             body; \
         } \
     } else { \
-        for (int i = 1; i < pairs; i++) { \
-            taps = vmafgpu__vif_anew(taps); \
+        const vmafgpu__v(*before)[2] = taps, (*const last)[2] = taps + pairs - 1; \
+        for (const ptrdiff_t *p = at + 1; before != last; before++, p++) { \
+            before = vmafgpu__vif_anew(before); \
+            const vmafgpu__v(*tap)[2] = before + 1; \
+            const ptrdiff_t place = *p; \
             body; \
         } \
     }
@@ -9296,10 +9311,9 @@ VMAFGPU__INLINE void vmafgpu__vif_means_of(const vmafgpu__vif_strip *s, const ch
     vmafgpu__vif_add_pair(&sum, vmafgpu__v_load(from + at[0]), taps, VMAFGPU__VIF_FIRST);
     vmafgpu__vif_add_pair(&next, vmafgpu__v_load(from + at[0] + STEP), taps, VMAFGPU__VIF_FIRST);
     VMAFGPU__VIF_EACH_PAIR(
-        most, pairs,
-        vmafgpu__vif_add_pair(&sum, vmafgpu__v_hold(vmafgpu__v_load(from + at[i])), taps + i, VMAFGPU__VIF_MIDDLE);
-        vmafgpu__vif_add_pair(&next, vmafgpu__v_hold(vmafgpu__v_load(from + at[i] + STEP)), taps + i,
-                              VMAFGPU__VIF_MIDDLE))
+        most, pairs, VMAFGPU__VIF_DOWN_AT,
+        vmafgpu__vif_add_pair(&sum, vmafgpu__v_hold(vmafgpu__v_load(from + place)), tap, VMAFGPU__VIF_MIDDLE);
+        vmafgpu__vif_add_pair(&next, vmafgpu__v_hold(vmafgpu__v_load(from + place + STEP)), tap, VMAFGPU__VIF_MIDDLE))
     vmafgpu__vif_add_pair(&sum, vmafgpu__v_load(from + at[pairs]), taps + pairs, VMAFGPU__VIF_LAST);
     vmafgpu__vif_add_pair(&next, vmafgpu__v_load(from + at[pairs] + STEP), taps + pairs, VMAFGPU__VIF_LAST);
     vmafgpu__vif_put_four(sum, out[0]);
@@ -9316,12 +9330,13 @@ VMAFGPU__INLINE void vmafgpu__vif_nexts_of(const vmafgpu__vif_strip *s, const ch
     at += most ? most / 4 : s->next_down.first;
     a = vmafgpu__v_add_pairs16(a, vmafgpu__v_load(from + at[0]), taps[0][0]);
     b = vmafgpu__v_add_pairs16(b, vmafgpu__v_load(from + at[0] + STEP), taps[0][0]);
-    VMAFGPU__VIF_EACH_PAIR(most / 2 + (most > 0), pairs, const vmafgpu__v x = vmafgpu__v_load(from + at[i]);
-                           const vmafgpu__v y = vmafgpu__v_load(from + at[i] + STEP);
-                           a = vmafgpu__v_hold(vmafgpu__v_add_pairs16(a, x, taps[i][0]));
-                           b = vmafgpu__v_hold(vmafgpu__v_add_pairs16(b, y, taps[i][0]));
-                           c = vmafgpu__v_hold(vmafgpu__v_add_pairs16(c, x, taps[i - 1][0]));
-                           d = vmafgpu__v_hold(vmafgpu__v_add_pairs16(d, y, taps[i - 1][0])))
+    VMAFGPU__VIF_EACH_PAIR(most / 2 + (most > 0), pairs, VMAFGPU__VIF_DOWN_AT,
+                           const vmafgpu__v x = vmafgpu__v_load(from + place);
+                           const vmafgpu__v y = vmafgpu__v_load(from + place + STEP);
+                           a = vmafgpu__v_hold(vmafgpu__v_add_pairs16(a, x, tap[0][0]));
+                           b = vmafgpu__v_hold(vmafgpu__v_add_pairs16(b, y, tap[0][0]));
+                           c = vmafgpu__v_hold(vmafgpu__v_add_pairs16(c, x, tap[-1][0]));
+                           d = vmafgpu__v_hold(vmafgpu__v_add_pairs16(d, y, tap[-1][0])))
     out[0] = a;
     out[1] = b;
     out[2] = vmafgpu__v_add_pairs16(c, vmafgpu__v_load(from + at[pairs]), taps[pairs - 1][0]);
@@ -9404,13 +9419,13 @@ VMAFGPU__INLINE void vmafgpu__vif_products_of(const vmafgpu__vif_strip *s, const
             vmafgpu__vif_product sum[2];
             sum[0].low = sum[1].low = vmafgpu__vif_four_of(s->low_start);
             sum[0].high = sum[1].high = vmafgpu__vif_four_of(s->high_start);
-#define VMAFGPU__VIF_ADD(i, taps, place) \
-    vmafgpu__vif_add_product(&sum[0], from + at[i], square ? NULL : other + at[i], wide, taps, place); \
+#define VMAFGPU__VIF_ADD(at, taps, place) \
+    vmafgpu__vif_add_product(&sum[0], from + (at), square ? NULL : other + (at), wide, taps, place); \
     if (together == 2) \
-    vmafgpu__vif_add_product(&sum[1], from + at[i] + STEP, square ? NULL : other + at[i] + STEP, wide, taps, place)
-            VMAFGPU__VIF_ADD(0, taps, VMAFGPU__VIF_FIRST);
-            VMAFGPU__VIF_EACH_PAIR(most, pairs, VMAFGPU__VIF_ADD(i, taps + i, VMAFGPU__VIF_MIDDLE))
-            VMAFGPU__VIF_ADD(pairs, taps + pairs, VMAFGPU__VIF_LAST);
+    vmafgpu__vif_add_product(&sum[1], from + (at) + STEP, square ? NULL : other + (at) + STEP, wide, taps, place)
+            VMAFGPU__VIF_ADD(at[0], taps, VMAFGPU__VIF_FIRST);
+            VMAFGPU__VIF_EACH_PAIR(most, pairs, VMAFGPU__VIF_DOWN_AT, VMAFGPU__VIF_ADD(place, tap, VMAFGPU__VIF_MIDDLE))
+            VMAFGPU__VIF_ADD(at[pairs], taps + pairs, VMAFGPU__VIF_LAST);
 #undef VMAFGPU__VIF_ADD
             VMAFGPU__UNROLL
             for (int j = 0; j < together; j++) {
@@ -9560,7 +9575,7 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
     const int pairs = most ? most : s->along.pairs;
     const char *in[5];
 /* at scales 0 and 1 all offsets follow from the first two, without a table */
-#define VMAFGPU__VIF_PLACE_OF(most, i) ((most) ? at[(i) & 1] + ((i) >> 1) * 4 : at[i])
+#define VMAFGPU__VIF_ALONG_AT(i) (at[(i) & 1] + ((i) >> 1) * 4)
     vmafgpu__vif_lines_of sum;
     VMAFGPU__UNROLL
     for (int k = 0; k < count; k++)
@@ -9568,11 +9583,11 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
     sum.a = vmafgpu__vif_four_of(first);
     sum.b = sum.d = vmafgpu__vif_four_of(second);
     sum.c = sum.e = vmafgpu__vif_four_of(third);
-    vmafgpu__vif_add_lines(&sum, in, count, VMAFGPU__VIF_PLACE_OF(most, 0), taps, VMAFGPU__VIF_FIRST);
-    VMAFGPU__VIF_EACH_PAIR(
-        most, pairs,
-        vmafgpu__vif_add_lines(&sum, in, count, VMAFGPU__VIF_PLACE_OF(most, i), taps + i, VMAFGPU__VIF_MIDDLE))
-    vmafgpu__vif_add_lines(&sum, in, count, VMAFGPU__VIF_PLACE_OF(most, pairs), taps + pairs, VMAFGPU__VIF_LAST);
+    vmafgpu__vif_add_lines(&sum, in, count, at[0], taps, VMAFGPU__VIF_FIRST);
+    VMAFGPU__VIF_EACH_PAIR(most, pairs, VMAFGPU__VIF_ALONG_AT,
+                           vmafgpu__vif_add_lines(&sum, in, count, place, tap, VMAFGPU__VIF_MIDDLE))
+    vmafgpu__vif_add_lines(&sum, in, count, most ? VMAFGPU__VIF_ALONG_AT(most) : at[pairs], taps + pairs,
+                           VMAFGPU__VIF_LAST);
     vmafgpu__vif_put_four(sum.a, out[0]);
     if (count > 1)
         vmafgpu__vif_put_four(sum.b, out[1]);
@@ -9583,7 +9598,7 @@ VMAFGPU__INLINE void vmafgpu__vif_lines(const vmafgpu__vif_strip *s, uint16_t *c
         vmafgpu__vif_put_four(sum.e, out[4]);
     }
 }
-#undef VMAFGPU__VIF_PLACE_OF
+#undef VMAFGPU__VIF_ALONG_AT
 
 /* Computes rounded weighted sums along lines, for columns starting with x: first along the line of means, then along
  * `squares` pairs of lines. A pair of lines contains high and low halves. They are combined as
@@ -9614,10 +9629,15 @@ VMAFGPU__INLINE void vmafgpu__vif_along(const vmafgpu__vif_strip *s, uint16_t *c
 /* Returns (a * b + 2^31) >> 32. */
 VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_mean_products(vmafgpu__v a, vmafgpu__v b) {
     const vmafgpu__v half = vmafgpu__v_set64(0x80000000);
+#if VMAFGPU__LEVEL == VMAFGPU__SIMD128
+    return vmafgpu__v_odds32(vmafgpu__v_add64(vmafgpu__v_mul_low_u32(a, b), half),
+                             vmafgpu__v_add64(vmafgpu__v_mul_high_u32(a, b), half));
+#else
     const vmafgpu__v even = vmafgpu__v_add64(vmafgpu__v_mul_even_u32(a, b), half);
     const vmafgpu__v odd =
         vmafgpu__v_add64(vmafgpu__v_mul_even_u32(vmafgpu__v_srli64(a, 32), vmafgpu__v_srli64(b, 32)), half);
     return vmafgpu__v_high_halves(even, odd);
+#endif
 }
 
 /* Computes 2048 * log2(v) plus a constant, for 2^15 <= v < 2^31, with the same values as the table of
@@ -9627,24 +9647,18 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__vif_mean_products(vmafgpu__v a, vmafgpu__v b
  * polynomial. The value of the polynomial is rounded to an integer by adding it to a number of at least 1.5 * 2^23. The
  * results have been compared with those of the table for all 32768 significands and are equal. The upper bits of the
  * float contain the exponent and the index of the part. Their contribution to the logarithm, LOG_PART per part, is
- * added when the sums are finished. */
+ * added when the sums are finished.
+ *
+ * If LOG_BITS is 0, the logarithm of the significand is read from the table. This is faster if a register contains only
+ * four values and products cannot be fused with sums. */
 #define VMAFGPU__LOG_ROUND 0x4b400000 /* 1.5 * 2^23 as bits; the last bit of floats in this range is worth 1 */
 #define VMAFGPU__LOG_PART  (2048 >> VMAFGPU__LOG_BITS)
-#ifdef VMAFGPU__V_UNFUSED
-/* These factors have 8 bits, so their products with significands of 16 bits are exact. The logarithm of the factor of
- * part k is not near an integer. It is -(LOG_PART * k + LOG_BASE) plus or minus a rest, which is added to the
- * polynomial. */
-#define VMAFGPU__LOG_BASE 220
-static const float vmafgpu__log_factors[8] = { 0.92578125f, 0.828125f, 0.75390625f, 0.68359375f,
-                                               0.625f,      0.578125f, 0.5390625f,  0.50390625f };
-static const float vmafgpu__log_rest[8] = { 7.85472679f, 81.2198257f, 102.648865f, 135.920517f,
-                                            144.692139f, 119.040421f, 69.7428818f, 13.0074615f };
-#elif VMAFGPU__LOG_BITS == 3
+#if VMAFGPU__LOG_BITS == 3
 static const float vmafgpu__log_factors[8] = {
     0.940579355f, 0.84546268f, 0.75970757f, 0.69453609f, 0.637755215f, 0.591793001f, 0.552498877f, 0.515813828f,
 };
 static const int16_t vmafgpu__log_whole[8] = { 181, 496, 812, 1077, 1329, 1550, 1753, 1956 };
-#else
+#elif VMAFGPU__LOG_BITS == 5
 static const float vmafgpu__log_factors[32] = {
     0.984552205f, 0.955337584f, 0.927303731f, 0.901311755f, 0.876641572f, 0.853224099f, 0.831838608f, 0.810166061f,
     0.790127158f, 0.771105647f, 0.753051698f, 0.735669374f, 0.719174862f, 0.703288198f, 0.688218236f, 0.673699081f,
@@ -9660,36 +9674,29 @@ static const int16_t vmafgpu__log_whole[32] = {
 /* Constants of the statistics. They are computed once and kept in registers, because compilers would otherwise
  * recompute them for each register of samples. */
 typedef struct vmafgpu__vif_constants {
+#if VMAFGPU__LOG_BITS == 0
+    const uint16_t *log_table;
+#else
     vmafgpu__v_table factors, whole;
-    vmafgpu__v zero, noise, below_noise, fraction, one, minus_one, term[4], epsilon;
-#ifdef VMAFGPU__V_UNFUSED
-    vmafgpu__v round;
+    vmafgpu__v fraction, one, minus_one, term[4];
 #endif
+    vmafgpu__v zero, noise, below_noise, epsilon;
 } vmafgpu__vif_constants;
 
-static void vmafgpu__vif_set_constants(vmafgpu__vif_constants *out) {
-    out->factors = vmafgpu__v_load_table(vmafgpu__log_factors);
-#ifdef VMAFGPU__V_UNFUSED
-    out->whole = vmafgpu__v_load_table(vmafgpu__log_rest);
-    out->round = vmafgpu__v_set32(VMAFGPU__LOG_ROUND + VMAFGPU__LOG_BASE);
+static void vmafgpu__vif_set_constants(vmafgpu__vif_constants *out, const uint16_t *log_table) {
+#if VMAFGPU__LOG_BITS == 0
+    out->log_table = log_table;
 #else
+    (void)log_table;
+    out->factors = vmafgpu__v_load_table(vmafgpu__log_factors);
     int32_t whole[1 << VMAFGPU__LOG_BITS];
     for (int i = 0; i < 1 << VMAFGPU__LOG_BITS; i++)
         whole[i] = VMAFGPU__LOG_ROUND + vmafgpu__log_whole[i] - VMAFGPU__LOG_PART * i;
     out->whole = vmafgpu__v_load_table(whole);
-#endif
-    out->zero = vmafgpu__v_zero();
-    out->noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE);
-    out->below_noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE - 1);
     out->fraction = vmafgpu__v_set32(0x7fff00);
     out->one = vmafgpu__v_set32(0x3f800000);
     out->minus_one = vmafgpu__v_set_f32(-1.0f);
-#ifdef VMAFGPU__V_UNFUSED
-    out->term[0] = vmafgpu__v_set_f32(2954.6394f);
-    out->term[1] = vmafgpu__v_set_f32(-1477.3197f);
-    out->term[2] = vmafgpu__v_set_f32(984.879822f);
-    out->term[3] = vmafgpu__v_set_f32(-738.659851f);
-#elif VMAFGPU__LOG_BITS == 3
+#if VMAFGPU__LOG_BITS == 3
     out->term[0] = vmafgpu__v_set_f32(2954.63721f);
     out->term[1] = vmafgpu__v_set_f32(-1477.31702f);
     out->term[2] = vmafgpu__v_set_f32(987.494812f);
@@ -9698,12 +9705,19 @@ static void vmafgpu__vif_set_constants(vmafgpu__vif_constants *out) {
     out->term[0] = vmafgpu__v_set_f32(2954.72241f);
     out->term[1] = vmafgpu__v_set_f32(-1477.3197f);
 #endif
+#endif
+    out->zero = vmafgpu__v_zero();
+    out->noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE);
+    out->below_noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE - 1);
     out->epsilon = vmafgpu__v_set_f64(VMAFGPU__VIF_EPSILON);
 }
 
 VMAFGPU__INLINE void vmafgpu__vif_logs(const vmafgpu__vif_constants *c, vmafgpu__v v, vmafgpu__v *out) {
     const vmafgpu__v bits = vmafgpu__v_to_f32_low(v);
     const vmafgpu__v part = vmafgpu__v_srli32(bits, 23 - VMAFGPU__LOG_BITS);
+#if VMAFGPU__LOG_BITS == 0
+    out[0] = vmafgpu__v_gather_u16(c->log_table, vmafgpu__v_and(vmafgpu__v_srli32(bits, 8), vmafgpu__v_set32(32767)));
+#else
     const vmafgpu__v fraction = vmafgpu__v_and_or(bits, c->fraction, c->one);
     const vmafgpu__v u = vmafgpu__v_fma_f32(fraction, vmafgpu__v_lookup32(c->factors, part), c->minus_one);
 #if VMAFGPU__LOG_BITS == 3
@@ -9714,14 +9728,12 @@ VMAFGPU__INLINE void vmafgpu__vif_logs(const vmafgpu__vif_constants *c, vmafgpu_
     const vmafgpu__v q = vmafgpu__v_fma_f32(u, c->term[1], c->term[0]);
 #endif
     out[0] = vmafgpu__v_fma_f32(u, q, vmafgpu__v_lookup32(c->whole, part));
-#ifdef VMAFGPU__V_UNFUSED
-    out[0] = vmafgpu__v_add_f32(out[0], c->round);
 #endif
     out[1] = part;
 }
 
 /* For v = 2^k, vmafgpu__vif_logs() returns 2048 * k plus this constant. */
-#define VMAFGPU__VIF_LOG_BIAS (VMAFGPU__LOG_ROUND + 2048 * 127)
+#define VMAFGPU__VIF_LOG_BIAS ((VMAFGPU__LOG_BITS == 0 ? 30720 : VMAFGPU__LOG_ROUND) + 2048 * 127)
 
 VMAFGPU__INLINE void vmafgpu__vif_doubles(const int32_t *from, vmafgpu__v *out) {
     out[0] = vmafgpu__v_load_32_as_f64(from);
@@ -9957,7 +9969,7 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
     vmafgpu__vif_sums part = { { 0 }, 0, 0, 0 };
     int samples = 0;
     memset(&totals, 0, sizeof totals);
-    vmafgpu__vif_set_constants(&constants);
+    vmafgpu__vif_set_constants(&constants, job->log_table);
     for (int y = job->first, taken = 0; y < job->end; y += 4) {
         const int from = (y - job->first) / 2, rows = job->end - y < 4 ? job->end - y : 4;
         for (; taken < from + slots; taken++)
@@ -10059,7 +10071,11 @@ static void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafgpu__vif_sums *co
     }
 }
 
-static const vmafgpu__vif_functions vmafgpu__vif_level = { vmafgpu__vif_rows, vmafgpu__vif_scratch_size, 0 };
+static const vmafgpu__vif_functions vmafgpu__vif_level = {
+    vmafgpu__vif_rows,
+    vmafgpu__vif_scratch_size,
+    VMAFGPU__LOG_BITS == 0 ? 32768 : 0,
+};
 
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
@@ -36584,6 +36600,8 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_mulhi_u16(vmafgpu__v a, vmafgpu__v b) {
 #  define VMAFGPU__V_EVEN(a) wasm_i32x4_shuffle(a, a, 0, 2, 0, 2)
 #  define vmafgpu__v_mul_even32(a, b) wasm_i64x2_extmul_low_i32x4(VMAFGPU__V_EVEN(a), VMAFGPU__V_EVEN(b))
 #  define vmafgpu__v_mul_even_u32(a, b) wasm_u64x2_extmul_low_u32x4(VMAFGPU__V_EVEN(a), VMAFGPU__V_EVEN(b))
+#  define vmafgpu__v_mul_low_u32(a, b) wasm_u64x2_extmul_low_u32x4(a, b)       /* of the first two lanes */
+#  define vmafgpu__v_mul_high_u32(a, b) wasm_u64x2_extmul_high_u32x4(a, b)
 #  define vmafgpu__v_pairs16(a, b) wasm_i32x4_dot_i16x8(a, b)
 #  define vmafgpu__v_add_pairs16(sum, a, b) wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(a, b))
 #  define vmafgpu__v_sll16(a, n) wasm_i16x8_shl(a, (uint32_t)(n))
@@ -36626,7 +36644,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_sllv32(vmafgpu__v a, vmafgpu__v n) {
 #  define vmafgpu__v_greater32(a, b) wasm_i32x4_gt(a, b)
 #  define vmafgpu__v_mask_and(a, b) wasm_v128_and(a, b)
 #  define vmafgpu__v_mask_any(mask) wasm_v128_any_true(mask)
-#  define vmafgpu__v_mask_all(mask) wasm_i32x4_all_true(mask)
+#  define vmafgpu__v_mask_all(mask) (wasm_i32x4_bitmask(mask) == 15)
 #  define vmafgpu__v_mask_count(mask) ((unsigned)__builtin_popcount((unsigned)wasm_i32x4_bitmask(mask)))
 #  define vmafgpu__v_keep32(mask, a) wasm_v128_and(mask, a)
 #  define vmafgpu__v_drop32(mask, a) wasm_v128_andnot(a, mask)
@@ -36653,34 +36671,24 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_sllv32(vmafgpu__v a, vmafgpu__v n) {
     wasm_i32x4_shuffle(wasm_f32x4_demote_f64x2_zero(a), wasm_f32x4_demote_f64x2_zero(b), 0, 1, 4, 5)
 #  define vmafgpu__v_truncate_f32(a) VMAFGPU__V_TRUNCATE_F32(a)
 #  define vmafgpu__v_join_truncated_f64(a, b) \
-    wasm_i32x4_shuffle(VMAFGPU__V_TRUNCATE_F64(a), VMAFGPU__V_TRUNCATE_F64(b), 0, 1, 4, 5)
-/* The relaxed operations differ only if a value does not fit, which does not happen. */
+    wasm_i32x4_shuffle(VMAFGPU__V_TRUNCATE_F64(a), VMAFGPU__V_TRUNCATE_F64(b), 0, 2, 4, 6)
+/* x86 processors need many instructions for the conversions of WebAssembly, because these saturate. No value here
+ * needs that. After the addition of 1.5 * 2^52, the lower half of a double is the integer. */
+#  define VMAFGPU__V_TRUNCATE_F64(a) wasm_f64x2_add(wasm_f64x2_trunc(a), wasm_f64x2_const_splat(6755399441055744.0))
+/* The relaxed operation differs only if a value does not fit, which does not happen. */
 #  ifdef __wasm_relaxed_simd__
 #    define VMAFGPU__V_TRUNCATE_F32(a) wasm_i32x4_relaxed_trunc_f32x4(a)
-#    define VMAFGPU__V_TRUNCATE_F64(a) wasm_i32x4_relaxed_trunc_f64x2_zero(a)
 #  else
 #    define VMAFGPU__V_TRUNCATE_F32(a) wasm_i32x4_trunc_sat_f32x4(a)
-#    define VMAFGPU__V_TRUNCATE_F64(a) wasm_i32x4_trunc_sat_f64x2_zero(a)
 #  endif
-#  define VMAFGPU__LOG_BITS 3
-#  define vmafgpu__v_table VMAFGPU__LEVEL_NAME(vmafgpu__v_table)
-typedef struct vmafgpu__v_table {
-    vmafgpu__v half[2];
-} vmafgpu__v_table;
-#  define vmafgpu__v_load_table VMAFGPU__LEVEL_NAME(vmafgpu__v_load_table)
-VMAFGPU__INLINE vmafgpu__v_table vmafgpu__v_load_table(const void *p) {
-    vmafgpu__v_table table;
-    table.half[0] = wasm_v128_load(p);
-    table.half[1] = wasm_v128_load((const char *)p + VMAFGPU__V_BYTES);
-    return table;
-}
-#  define vmafgpu__v_lookup32 VMAFGPU__LEVEL_NAME(vmafgpu__v_lookup32)
-VMAFGPU__INLINE vmafgpu__v vmafgpu__v_lookup32(vmafgpu__v_table table, vmafgpu__v index) {
-    const vmafgpu__v four = wasm_i8x16_shuffle(index, index, 0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12);
-    const vmafgpu__v at = wasm_i32x4_add(wasm_v128_and(wasm_i32x4_shl(four, 2), wasm_i32x4_const_splat(0x1c1c1c1c)),
-                                         wasm_i32x4_const_splat(0x03020100));
-    return wasm_v128_or(wasm_i8x16_swizzle(table.half[0], at),
-                        wasm_i8x16_swizzle(table.half[1], wasm_i8x16_sub(at, wasm_i8x16_const_splat(16))));
+#  define VMAFGPU__LOG_BITS 0
+#  define vmafgpu__v_gather_u16 VMAFGPU__LEVEL_NAME(vmafgpu__v_gather_u16)
+VMAFGPU__INLINE vmafgpu__v vmafgpu__v_gather_u16(const uint16_t *p, vmafgpu__v index) {
+    const uint64_t low = wasm_u64x2_extract_lane(index, 0), high = wasm_u64x2_extract_lane(index, 1);
+    vmafgpu__v a = wasm_v128_load16_lane(p + (uint32_t)low, wasm_i32x4_const_splat(0), 0);
+    a = wasm_v128_load16_lane(p + (uint32_t)(low >> 32), a, 2);
+    a = wasm_v128_load16_lane(p + (uint32_t)high, a, 4);
+    return wasm_v128_load16_lane(p + (uint32_t)(high >> 32), a, 6);
 }
 
 #else

@@ -1,6 +1,6 @@
 #!/bin/sh
-# examples/web: the module under Node.js, and the page in headless Chromium (web.mjs). Scores must equal those of the
-# native tool bit for bit. Writes screenshots to BUILD/web_*.png for visual inspection.
+# examples/web: the modules under Node.js, and the page and the modules in headless Chromium and Firefox (web.mjs).
+# Scores must equal those of the native tool bit for bit. Writes screenshots to BUILD/web_*.png for visual inspection.
 #
 #     test/test_web.sh BUILD
 build=${1:-build}
@@ -64,7 +64,9 @@ for name in chromium chromium-browser google-chrome; do
     [ -n "$browser" ] || browser=$(command -v $name)
 done
 [ -n "$browser" ] || skip 'the page (there is no chromium)'
-"$node" test/web.mjs "$build" "$build/vmafgpu" "$work" "$browser" > "$work/out"
+firefox=$(command -v firefox || command -v firefox-esr)
+[ -n "$firefox" ] || skip 'the page in Firefox (it is not installed)'
+"$node" test/web.mjs "$build" "$build/vmafgpu" "$work" "$browser" "$firefox" > "$work/out"
 status=$?
 cat "$work/out"
 counts=$(sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p' "$work/out")

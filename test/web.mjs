@@ -1,13 +1,17 @@
 /* Tests the module and the page of examples/web; test_web.sh creates the clips and starts this program.
  *
- *     node test/web.mjs BUILD TOOL WORK [CHROMIUM]
+ *     node test/web.mjs BUILD TOOL WORK [CHROMIUM [FIREFOX]]
+ *
+ * An empty name of a browser leaves out its tests.
  */
 import {execFileSync, spawn} from 'node:child_process';
 import fs from 'node:fs';
+import http from 'node:http';
+import net from 'node:net';
 import path from 'node:path';
 import {pathToFileURL} from 'node:url';
 
-const [build, tool, work, browser] = process.argv.slice(2).map((p, i) => (i < 3 ? path.resolve(p) : p));
+const [build, tool, work, browser, firefox] = process.argv.slice(2).map((p, i) => (i < 3 ? path.resolve(p) : p));
 const {VMAF, parseY4m, y4mFrames} = await import(pathToFileURL(`${build}/web/vmaf.mjs`));
 let passed = 0, failed = 0;
 
@@ -143,7 +147,7 @@ async function testModule() {
 
 /* ---- the page ---- */
 
-/* A page in a browser that is controlled with its debugging protocol: JSON messages that end with a byte of 0. */
+/* A page in Chromium, which is controlled with its debugging protocol: JSON messages that end with a byte of 0. */
 async function openPage(reference, encodes, option) {
     const flags = [
         '--headless=new', '--no-sandbox', '--disable-gpu', '--remote-debugging-pipe', `--user-data-dir=${work}/profile`
@@ -194,6 +198,11 @@ async function openPage(reference, encodes, option) {
         await call('Emulation.setDeviceMetricsOverride', {width, height, deviceScaleFactor: 1, mobile: width < 600});
         if (option.dark)
             await call('Emulation.setEmulatedMedia', {features: [{name: 'prefers-color-scheme', value: 'dark'}]});
+        if (option.url) {
+            await call('Page.navigate', {url: option.url});
+            await until('document.title === "done"');
+            return {state: '', runs: [], messages, text: await evaluate('document.body.textContent')};
+        }
         await call('Page.navigate', {url: `file://${build}/web/vmaf.html`});
         await until('document.readyState === "complete" && document.getElementById("start")');
         const {root} = await call('DOM.getDocument');
@@ -239,6 +248,146 @@ async function openPage(reference, encodes, option) {
         child.kill();
         await ended;
     }
+}
+
+/* A page in Firefox, which is controlled with Marionette: JSON messages over TCP, each after its length and a colon. */
+async function openFirefox(reference, encodes, option) {
+    const profile = `${work}/firefox`, port = `${profile}/MarionetteActivePort`;
+    fs.rmSync(profile, {recursive: true, force: true});
+    fs.mkdirSync(profile, {recursive: true});
+    fs.writeFileSync(`${profile}/user.js`, 'user_pref("marionette.port", 0);\n');
+    const child = spawn(firefox, ['--headless', '--marionette', '--no-remote', '--profile', profile], {
+        stdio: 'ignore',
+        env: {...process.env, HOME: work}
+    });
+    const wait = () => new Promise((ok) => setTimeout(ok, 50));
+    const end = Date.now() + 120000, waiting = new Map();
+    let socket, received = Buffer.alloc(0), count = 0;
+    const call = (method, params = {}) => new Promise((ok, no) => {
+        const message = JSON.stringify([0, ++count, method, params]);
+        waiting.set(count, ([, , error, result]) => error ? no(new Error(`${method}: ${error.message}`)) : ok(result));
+        socket.write(`${Buffer.byteLength(message)}:${message}`);
+    });
+    const receive = (data) => {
+        received = Buffer.concat([received, data]);
+        for (let colon; (colon = received.indexOf(':')) > 0;) {
+            const start = colon + 1, size = parseInt(received.subarray(0, colon));
+            if (received.length < start + size) return;
+            const message = JSON.parse(received.subarray(start, start + size));
+            received = received.subarray(start + size);
+            if (Array.isArray(message)) waiting.get(message[1])(message);
+        }
+    };
+    /* The variables of the page are visible only to code that the page itself evaluates. */
+    const evaluate = async (code) =>
+        JSON.parse((await call('WebDriver:ExecuteScript', {
+                       script: 'return window.eval(arguments[0])',
+                       args: [`JSON.stringify(${code})`]
+                   })).value);
+    const until = async (code) => {
+        for (; Date.now() < end; await wait())
+            if (await evaluate(code)) return;
+        throw new Error(`waited for ${code}: ${await evaluate('document.body.textContent')}`);
+    };
+    try {
+        for (; !fs.existsSync(port) || !fs.readFileSync(port, 'utf8'); await wait())
+            if (Date.now() > end || child.exitCode !== null) throw new Error('Firefox did not start');
+        socket = net.connect(parseInt(fs.readFileSync(port, 'utf8')), '127.0.0.1').on('data', receive);
+        await call('WebDriver:NewSession');
+        await call('WebDriver:Navigate', {url: option.url ?? `file://${build}/web/vmaf.html`});
+        if (option.url) {
+            await until('document.title === "done"');
+            return {text: await evaluate('document.body.textContent')};
+        }
+        for (const [id, list] of [['reference', [reference]], ['encodes', encodes]]) {
+            const {value} = await call('WebDriver:FindElement', {using: 'css selector', value: `#${id}`});
+            const text = list.map((f) => `${work}/${f}`).join('\n');
+            await call('WebDriver:ElementSendKeys', {id: Object.values(value)[0], text});
+        }
+        if (option.model) await evaluate(`document.getElementById('model').value = ${JSON.stringify(option.model)}`);
+        await evaluate('document.getElementById("start").click()');
+        await until('document.body.dataset.done === "yes"');
+        return await evaluate(`({
+            state: document.getElementById('state').textContent,
+            runs: runs.map(({ name, scores, error, done }) => ({ name, scores, error, done })),
+        })`);
+    } catch (error) { return {failure: error.message, runs: []}; } finally {
+        socket?.destroy();
+        const ended = new Promise((ok) => child.on('exit', ok));
+        if (child.exitCode === null) {
+            child.kill();
+            await ended;
+        }
+    }
+}
+
+async function testFirefox() {
+    const clips = [['film', 'vmaf_v0.6.1'], ['odd', 'vmaf_v1.0.16_3d0h'], ['ten', 'vmaf_v0.6.1']];
+    for (const [name, model] of process.env.DEPTH ? clips : clips.slice(0, 1)) {
+        const files = [`${name}_ref.y4m`, `${name}_dist.y4m`];
+        const seen = await openFirefox(files[0], [files[1]], {model});
+        check(`Firefox: ${name}: no failure`, !seen.failure, seen.failure);
+        check(
+            `Firefox: scores of ${name}`,
+            seen.runs[0]?.done && withoutFps(seen.runs[0].done.exact) === withoutFps(native(...files, model)),
+            seen.state);
+    }
+}
+
+/* ---- the module with threads, in a page that is cross-origin isolated ---- */
+
+/* The main thread of a page must not wait, so a worker calls the module. */
+async function testIsolated(name, open) {
+    const page = `<link rel="icon" href="data:,"><body></body><script>
+        new Worker('worker', { type: 'module' }).onmessage = ({ data }) => {
+            document.body.textContent = data;
+            document.title = 'done';
+        };
+    </script>`;
+    const worker = `
+        import { VMAF, parseY4m, y4mFrames } from './vmaf.mjs';
+        const reports = [];
+        try {
+            if (!crossOriginIsolated) throw new Error('the page is not isolated');
+            const load = async (name) => (await fetch(name)).blob();
+            const blobs = [await load('film_ref.y4m'), await load('film_dist.y4m')];
+            const head = parseY4m(new Uint8Array(await blobs[0].slice(0, 4096).arrayBuffer()));
+            for (const threads of [1, 3]) {
+                const vmaf = await VMAF.create({ ...head, module: fetch('vmafgpu_threads.wasm'), threads });
+                const frames = blobs.map(y4mFrames);
+                for (;;) {
+                    const [a, b] = await Promise.all(frames.map((f) => f.next()));
+                    if (a.done || b.done) break;
+                    await vmaf.push(a.value, b.value);
+                }
+                vmaf.flush();
+                reports.push(vmaf.report('json', { digits: Infinity }));
+                vmaf.close();
+            }
+        } catch (error) { reports.push(error.message); }
+        postMessage(JSON.stringify(reports));`;
+    const types = {'': 'text/html', worker: 'text/javascript', mjs: 'text/javascript', wasm: 'application/wasm'};
+    const server = http.createServer((request, response) => {
+        const file = path.basename(request.url), folder = file.endsWith('.y4m') ? work : `${build}/web`;
+        response.writeHead(200, {
+            'Content-Type': types[file.split('.').pop()] ?? 'application/octet-stream',
+            'Cross-Origin-Opener-Policy': 'same-origin',
+            'Cross-Origin-Embedder-Policy': 'require-corp',
+        });
+        response.end(
+            file === ''       ? page :
+            file === 'worker' ? worker :
+                                fs.readFileSync(`${folder}/${file}`));
+    });
+    await new Promise((ok) => server.listen(0, '127.0.0.1', ok));
+    const seen = await open('', [], {url: `http://127.0.0.1:${server.address().port}/`});
+    server.close();
+    const expected = withoutFps(native('film_ref.y4m', 'film_dist.y4m', 'vmaf_v0.6.1'));
+    const reports = seen.text ? JSON.parse(seen.text) : [];
+    check(`${name}: isolated page`, reports.length === 2, seen.failure ?? seen.text);
+    reports.forEach((report, i) => {
+        check(`${name}: ${[1, 3][i]} threads`, withoutFps(report) === expected, report.slice(0, 80));
+    });
 }
 
 /* Opens the page and compares its scores with those of the tool for the y4m files that ffmpeg decoded. */
@@ -296,5 +445,8 @@ async function testPage() {
 
 await testModule();
 if (browser) await testPage();
+if (browser) await testIsolated('Chromium', openPage);
+if (firefox) await testFirefox();
+if (firefox) await testIsolated('Firefox', openFirefox);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed > 0 ? 1 : 0;

@@ -7,16 +7,19 @@
 WEB_FEATURES ?=
 WASM_CC     ?= clang-19
 web_sources := examples/web/module.c examples/tool/report.c examples/tool/report.h vmafgpu.h models/model_embed.h
-web_flags   := -O2 -msimd128 -Wall -Wextra -mexec-model=reactor -Wl,-z,stack-size=1048576,--strip-all \
+web_flags   := --target=wasm32-wasi -O2 -msimd128 -Wall -Wextra \
                $(if $(filter all,$(WEB_FEATURES)),,$(addprefix -DVMAFGPU_NO_,SSIM PSNR_HVS CIEDE FLOAT))
 
 .PHONY: web
 # The second module has threads. Its memory is shared, so browsers load it only in pages that are cross-origin isolated.
 # The C library of Debian is not compiled for shared memory. This is safe, because threads allocate no memory and call
 # no functions that have a state.
-web_link    := --shared-memory --import-memory --initial-memory=4194304 --max-memory=1073741824 --no-check-features \
+web_threads := --shared-memory --import-memory --initial-memory=4194304 --max-memory=1073741824 --no-check-features \
                --export=__stack_pointer --export=__wasm_init_tls --export=__tls_size
-web_threads := -matomics -mbulk-memory $(addprefix -Wl$(comma),$(web_link))
+web_shared  := -matomics -mbulk-memory
+# The command that links has no -O flag. With -O2, clang runs wasm-opt if it is installed. wasm-opt inlines functions
+# despite their attributes, and then browsers keep fewer values in registers.
+web_linker  := $(WASM_CC) --target=wasm32-wasi -mexec-model=reactor -Wl,-z,stack-size=1048576,--strip-all
 web_files   := $(addprefix $(BUILD)/web/,vmaf.html vmafgpu.wasm vmafgpu_threads.wasm vmaf.mjs vmaf.d.ts)
 web: $(web_files)
 
@@ -26,10 +29,14 @@ $(BUILD)/web/vmafgpu.wasm: $(web_sources) examples/web/web.mk
 	    echo 'make web: $(WASM_CC) cannot compile for WebAssembly (Debian: clang-19 lld-19 wasi-libc' \
 	        'libclang-rt-19-dev-wasm32); WASM_CC names another clang' >&2; rm -f $@.try; exit 1; }
 	@rm -f $@.try
-	$(WASM_CC) --target=wasm32-wasi $(web_flags) -o $@ examples/web/module.c
+	$(WASM_CC) $(web_flags) -c -o $@.o examples/web/module.c
+	$(web_linker) -o $@ $@.o
+	rm -f $@.o
 
 $(BUILD)/web/vmafgpu_threads.wasm: $(BUILD)/web/vmafgpu.wasm
-	$(WASM_CC) --target=wasm32-wasi $(web_flags) $(web_threads) -o $@ examples/web/module.c
+	$(WASM_CC) $(web_flags) $(web_shared) -c -o $@.o examples/web/module.c
+	$(web_linker) $(web_shared) $(addprefix -Wl$(comma),$(web_threads)) -o $@ $@.o
+	rm -f $@.o
 
 $(BUILD)/web/vmaf.%: examples/web/vmaf.%
 	@mkdir -p $(@D)

@@ -146,7 +146,8 @@ mpi: $(BUILD)/cluster_mpi
 # test_slurm.sh tests two implementations of MPI; the names of the compilers are those in Debian.
 $(BUILD)/cluster_openmpi: MPICC := mpicc.openmpi
 $(BUILD)/cluster_mpich: MPICC := mpicc.mpich
-$(addprefix $(BUILD)/cluster_,mpi openmpi mpich): examples/tool/mpi/cluster_mpi.c $(tool_parts) $(tool_heads) $(BUILD)/vmafgpu.o vmafgpu.h Makefile
+$(addprefix $(BUILD)/cluster_,mpi openmpi mpich): examples/tool/mpi/cluster_mpi.c \
+        $(tool_parts) $(tool_heads) $(BUILD)/vmafgpu.o vmafgpu.h Makefile
 	$(patsubst $(CC)%,$(MPICC)%,$(linked)) -o $@ $< $(tool_parts) $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
 # ---- kernels ----

@@ -56,10 +56,10 @@ processes() { # [NODE]
 
 stop() {
     trap '' INT TERM HUP
-    # shellcheck disable=SC2046
     for signal in TERM TERM KILL KILL KILL; do
         left=$(processes | grep -vx "$$")
         [ -n "$left" ] || break
+        # shellcheck disable=SC2086
         kill -s $signal $left 2> /dev/null
         sleep 1
     done
@@ -165,7 +165,10 @@ field() {
     scontrol show job -o "$1" | tr ' ' '\n' | sed -n "s/^$2=//p" | head -n 1
 }
 is_ended() {
-    case $(field "$1" JobState) in COMPLETED | FAILED | CANCELLED | TIMEOUT | NODE_FAIL | OUT_OF_MEMORY) ;; *) false ;; esac
+    case $(field "$1" JobState) in
+    COMPLETED | FAILED | CANCELLED | TIMEOUT | NODE_FAIL | OUT_OF_MEMORY) ;;
+    *) false ;;
+    esac
 }
 # ended ID STATE RESTARTS: whether a job ends in this state, after so many restarts
 ended() {
@@ -180,7 +183,8 @@ submit() {
 }
 is_equal() { # FILE FILE: whether reports are equal, except for the frames per second
     for file in "$1" "$2"; do
-        sed -e 's/^  "fps": [^,]*,/  "fps": ,/' -e 's/<fyi fps="[^"]*"/<fyi fps=""/' "$file" > "$file.masked" || return 1
+        sed -e 's/^  "fps": [^,]*,/  "fps": ,/' -e 's/<fyi fps="[^"]*"/<fyi fps=""/' "$file" > "$file.masked" ||
+            return 1
     done
     cmp -s "$1.masked" "$2.masked"
 }
@@ -229,16 +233,16 @@ for name in $implementations; do
     check "$name: job on three nodes" ended "$id" COMPLETED 0
     check "$name: first report" is_equal one0.json one.json
     check "$name: second report" is_equal two0.xml two.xml
-    check "$name: no message" [ ! -s "job$id.out" ]
+    check "$name: no message" [ -z "$(cat "job$id.out" "job$id".rank*.txt)" ]
 
     # The default of this cluster connects no processes.
     cluster_script $name jobs.txt | sed 's/--mpi=pmix//' > cluster.sh
     rm -f one.json
     id=$(submit --nodes=2 cluster.sh)
     check "$name: job without --mpi" ended "$id" FAILED 0
-    check "$name: message without --mpi: $(head -n 2 "job$id.out")" grep -Eq \
+    check "$name: message without --mpi: $(head -n 2 "job$id.rank0.txt")" grep -Eq \
         -e '^vmafgpu: srun started 2 processes, but MPI does not connect them; use srun --mpi=pmix' \
-        -e 'direct launched using "srun"' "job$id.out"
+        -e 'direct launched using "srun"' "job$id.rank0.txt"
     check "$name: no report without --mpi" [ ! -e one.json ]
 
     # A rank is killed, but its node continues.
@@ -247,8 +251,8 @@ for name in $implementations; do
         case $(tr '\0' ' ' < "/proc/$process/cmdline") in build/cluster_*) kill -9 "$process" ;; esac
     done
     check "$name: killed rank" ended "$id" FAILED 0
-    check "$name: killed rank: message: $(cat "job$id.out")" \
-        grep -q 'ended by a signal; reports are missing for jobs 1 (' "job$id.out"
+    check "$name: killed rank: message: $(cat "job$id.rank0.txt")" \
+        grep -q 'ended by a signal; reports are missing for jobs 1 (' "job$id.rank0.txt"
     check "$name: killed rank: no report" [ ! -e long.json ]
     until_true all_idle
 

@@ -640,8 +640,7 @@ int main(int argc, char **argv) {
     MPI_Gather(host, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, hosts, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
     const char *folder = getenv("TMPDIR");
     snprintf(c.folder, sizeof c.folder, "%s/cluster_mpi-XXXXXX", folder ? folder : "/tmp");
-    ok = hosts && mkdtemp(c.folder) && check_launch(&c) &&
-         (c.rank > 0 || read_arguments(&c, argc, argv, &segments));
+    ok = hosts && mkdtemp(c.folder) && check_launch(&c) && (c.rank > 0 || read_arguments(&c, argc, argv, &segments));
     for (int i = 0; c.rank == 0 && i < c.job_count && ok; i++)
         ok = plan_job(&c, i, segments);
     MPI_Bcast(&ok, 1, MPI_INT, 0, MPI_COMM_WORLD); /* so that only one rank prints the error */

@@ -240,9 +240,10 @@ for name in $implementations; do
     rm -f one.json
     id=$(submit --nodes=2 cluster.sh)
     check "$name: job without --mpi" ended "$id" FAILED 0
-    check "$name: message without --mpi: $(head -n 2 "job$id.rank0.txt")" grep -Eq \
+    cat "job$id".rank*.txt > messages # the first rank that fails ends the others
+    check "$name: message without --mpi: $(cat messages)" grep -Eq \
         -e '^vmafgpu: srun started 2 processes, but MPI does not connect them; use srun --mpi=pmix' \
-        -e 'direct launched using "srun"' "job$id.rank0.txt"
+        -e 'direct launched using "srun"' messages
     check "$name: no report without --mpi" [ ! -e one.json ]
 
     # A rank is killed, but its node continues.

@@ -143,7 +143,11 @@ include examples/web/web.mk
 # Not built by default because it needs an MPI.
 MPICC ?= mpicc
 mpi: $(BUILD)/cluster_mpi
-$(BUILD)/cluster_mpi: examples/tool/mpi/cluster_mpi.c $(tool_parts) $(tool_heads) $(BUILD)/vmafgpu.o vmafgpu.h Makefile
+# test_slurm.sh tests two implementations of MPI; the names of the compilers are those in Debian.
+$(BUILD)/cluster_openmpi: MPICC := mpicc.openmpi
+$(BUILD)/cluster_mpich: MPICC := mpicc.mpich
+$(addprefix $(BUILD)/cluster_,mpi openmpi mpich): examples/tool/mpi/cluster_mpi.c \
+        $(tool_parts) $(tool_heads) $(BUILD)/vmafgpu.o vmafgpu.h Makefile
 	$(patsubst $(CC)%,$(MPICC)%,$(linked)) -o $@ $< $(tool_parts) $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
 
 # ---- kernels ----

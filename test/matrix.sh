@@ -108,10 +108,24 @@ step 'dist checksums' sh -c 'cd build/unpacked/vmafgpu-* && sha256sum -c --quiet
     test "$(grep -cxFf build/vmafgpu_kernels.amd.sha256 vmafgpu_kernels.sha256)" -eq 2'
 
 # Other compilers and flags must give the same bits.
+bits='test_functions test_figures test_golden test_features test_levels test_v1 test_edits test_private'
 check 'clang, optimised' BUILD=build/clang CC=clang CFLAGS='-O3 -march=native -ffp-contract=fast' RUNNER=env
 if [ -n "$all" ]; then
     check 'gcc, optimised' BUILD=build/native CC=gcc CFLAGS='-O3 -march=native -ffp-contract=fast' RUNNER=env
     check 'gcc, unoptimised' BUILD=build/O0 CC=gcc CFLAGS=-O0 RUNNER=env
+    # Other versions than those of gcc and clang. To add a compiler, set COMPILERS, for example to that of a chroot.
+    for cc in clang-19 clang-22 gcc-15 gcc-16 ${COMPILERS:-}; do
+        have "$cc" "$cc" && check "$cc" BUILD="build/$(basename "$cc")" CC="$cc" RUNNER=env TESTS="$bits"
+    done
+    # With FMA and wider vectors everywhere, not only in the functions for these processors
+    for level in v3:avx2 v4:avx512f; do
+        if grep -qw "${level#*:}" /proc/cpuinfo 2> /dev/null; then
+            check "x86-64-${level%:*}" BUILD="build/x86-64-${level%:*}" CFLAGS="-O2 -march=x86-64-${level%:*}" \
+                RUNNER=env TESTS="$bits"
+        else
+            echo "== x86-64-${level%:*}: skipped (this processor has no ${level#*:})"
+        fi
+    done
 fi
 
 # Valgrind and simulated processors are at least ten times as slow, so they run only the tests of memory or vector code.
@@ -124,6 +138,8 @@ check 'address and undefined' SANITIZE=address,undefined CC=gcc CFLAGS=-O1
 [ -z "$all" ] || check 'address and undefined, clang' SANITIZE=address,undefined BUILD=build/clang-address CC=clang \
     RUNNER=env
 check 'thread' SANITIZE=thread CFLAGS=-O1
+# The host code with the thread sanitizer, on the simulated GPUs of the first step. All cases would take days.
+[ -z "$all" ] || check 'thread, simulated GPUs' SANITIZE=thread CFLAGS=-O1 DEPTH= TESTS=test_gpu.sh
 # Valgrind 3.19 does not compute fused negated products as the processor does, so this build has no vector code.
 have valgrind valgrind &&
     check 'valgrind' BUILD=build/valgrind CFLAGS='-O1 -g1 -DVMAFGPU_NO_SIMD' \

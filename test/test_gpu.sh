@@ -10,14 +10,18 @@ shift
 chosen=$*
 libraries='cuda32 hip64'
 [ -n "$SANITIZE" ] || libraries="$libraries cuda64 hip32 hip64_old"
+# The fibers of the simulated GPUs do not work with the thread sanitizer, so it uses the libraries of build/.
+folder=$build/test
+case $SANITIZE in *thread*) folder=build/test ;; esac
 for library in $libraries; do
-    if [ ! -f "$build/test/libsimulated_$library.so" ]; then
+    if [ ! -f "$folder/libsimulated_$library.so" ]; then
         echo 'skipped: simulated GPUs (they need a C++17 compiler)'
         echo '0 passed, 0 failed, 1 skipped'
         exit 0
     fi
 done
 root=$(cd "$build/test" && pwd)
+folder=$(cd "$folder" && pwd)
 
 test/simulated/images.sh "$root" || exit 1
 
@@ -67,12 +71,13 @@ fi
 
 # shellcheck disable=SC2016
 xargs -P "$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)" -L 1 sh -c '
-    root=$0 name=$1 log=$0/logs/test_gpu.$1
-    export VMAFGPU_TEST_BACKEND="$2" VMAFGPU_TEST_DRIVER="$root/libsimulated_$3.so" VMAFGPU_TEST_KERNELS="$root/$4"
+    root=$0 folder=$1 name=$2 log=$0/logs/test_gpu.$2
+    shift
+    export VMAFGPU_TEST_BACKEND="$2" VMAFGPU_TEST_DRIVER="$folder/libsimulated_$3.so" VMAFGPU_TEST_KERNELS="$root/$4"
     shift 4
     case $name in golden*) program=test_features ;; *) program=test_gpu ;; esac
     $RUNNER "$root/$program" "$@" > "$log" 2>&1
-    echo $? > "$log.status"' "$root" < "$root/logs/test_gpu.runs"
+    echo $? > "$log.status"' "$root" "$folder" < "$root/logs/test_gpu.runs"
 
 passed=0
 failed=0

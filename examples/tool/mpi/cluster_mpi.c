@@ -18,6 +18,9 @@
  * dies and the MPI implementation continues without it. Most implementations end the whole run instead, and then a
  * message lists the missing reports.
  *
+ * Under Slurm, use `srun --kill-on-bad-exit --mpi=pmix` with Open MPI, or --mpi=pmi2 with MPICH. Without
+ * --kill-on-bad-exit, the other ranks can wait for a dead rank until the time limit of the job.
+ *
  * The first rank distributes the tasks. Its main thread polls the other ranks every millisecond. Its second thread
  * scores, so that the processor of the first rank is not idle.
  */
@@ -583,6 +586,17 @@ static int lead(cluster *c, const char *hosts) {
 
 /* ---- the program ---- */
 
+/* Returns 0 after an error message if srun has started several processes that MPI does not connect. Each process would
+ * then score all jobs. */
+static int check_launch(const cluster *c) {
+    const char *tasks = getenv("SLURM_STEP_NUM_TASKS");
+    const long count = tasks ? strtol(tasks, NULL, 10) : 1;
+    return c->size > 1 || count < 2 ||
+           tool_fail("srun started %ld processes, but MPI does not connect them; use srun --mpi=pmix (Open MPI) or "
+                     "--mpi=pmi2 (MPICH)",
+                     count);
+}
+
 /* Reads the arguments and the list. Returns 0 after an error message. */
 static int read_arguments(cluster *c, int argc, char **argv, int64_t *segments) {
     const char *list = NULL, *slurm = getenv("SLURM_GPUS_ON_NODE");
@@ -626,7 +640,7 @@ int main(int argc, char **argv) {
     MPI_Gather(host, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, hosts, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, 0, MPI_COMM_WORLD);
     const char *folder = getenv("TMPDIR");
     snprintf(c.folder, sizeof c.folder, "%s/cluster_mpi-XXXXXX", folder ? folder : "/tmp");
-    ok = hosts && mkdtemp(c.folder) && (c.rank > 0 || read_arguments(&c, argc, argv, &segments));
+    ok = hosts && mkdtemp(c.folder) && check_launch(&c) && (c.rank > 0 || read_arguments(&c, argc, argv, &segments));
     for (int i = 0; c.rank == 0 && i < c.job_count && ok; i++)
         ok = plan_job(&c, i, segments);
     MPI_Bcast(&ok, 1, MPI_INT, 0, MPI_COMM_WORLD); /* so that only one rank prints the error */

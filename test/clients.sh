@@ -8,7 +8,8 @@
 #                  and compares its reports; needs clang 19 or later, xz, and about 10 minutes
 # STATIC=windows   the same, and a build for Windows that runs under wine; needs MinGW-w64
 # SUITE=sid        version of Debian whose ffmpeg is built; default trixie
-# LIBVMAF=prefix   prefix of libvmaf 3.2, with include/libvmaf and lib/libvmaf.so.3; default: found by pkg-config
+# LIBVMAF=prefix   prefix of libvmaf 3.2, with include/libvmaf, and with libvmaf.so.3 in lib or a folder in it;
+#                  default: found by pkg-config
 # VMAF_SOURCE=dir  source tree of libvmaf, for its tool and for its C tests of the public functions
 # CLIENTS=dir      folder into which the source of ffmpeg is fetched, and in which it is built, once; default
 #                  /tmp/vmafgpu-clients
@@ -25,7 +26,8 @@ clients=${CLIENTS:-/tmp/vmafgpu-clients}
 clips=$(cd "${CLIPS:-../shared/clips}" 2> /dev/null && pwd) ||
     { skip 'no clips were found (set CLIPS to their folder)'; finish; }
 libvmaf=${LIBVMAF:-$(pkg-config --variable=prefix 'libvmaf >= 3.2' 2> /dev/null)}
-[ -n "$libvmaf" ] && [ -e "$libvmaf/lib/libvmaf.so.3" ] ||
+libvmaf_libraries=$(dirname "$(find "$libvmaf"/lib -maxdepth 2 -name libvmaf.so.3 2> /dev/null | head -n 1)")
+[ -n "$libvmaf" ] && [ -e "$libvmaf_libraries/libvmaf.so.3" ] ||
     { skip 'libvmaf 3.2 is not installed (set LIBVMAF to its prefix)'; finish; }
 work_folder clients
 mkdir -p "$clients" || exit 1
@@ -78,7 +80,7 @@ build_shared() {
     local pc=$clients/pkgconfig
     mkdir -p "$pc"
     printf 'Name: libvmaf\nDescription: libvmaf\nVersion: 3.2.0\nCflags: -I%s -I%s\nLibs: -L%s -lvmaf\n' \
-        "$libvmaf/include" "$libvmaf/include/libvmaf" "$libvmaf/lib" > "$pc/libvmaf.pc"
+        "$libvmaf/include" "$libvmaf/include/libvmaf" "$libvmaf_libraries" > "$pc/libvmaf.pc"
     build_ffmpeg shared "$pc"
 }
 
@@ -164,7 +166,7 @@ both() {
     for which in $variants; do
         local library=$build command=("${@//REPORT/$work/$which}")
         case $which in
-        libvmaf) library=$libvmaf/lib ;;
+        libvmaf) library=$libvmaf_libraries ;;
         static) command[0]=$static ;;
         windows) command=(test/wine.sh "$windows" "${command[@]:1}") ;;
         esac
@@ -245,7 +247,7 @@ printf '#define VMAF_BUILT_IN_MODELS 1\n#define VMAF_FLOAT_FEATURES 1\n#define H
 if [ -z "$source" ]; then
     skip 'the source of libvmaf was not found (set VMAF_SOURCE)'
 elif ! "${CC:-cc}" -std=gnu11 -w -O1 -I"$work" -I"$libvmaf/include" -I"$source/include" -I"$source/src" \
-    -o "$work/vmaf" "$source"/tools/{vmaf,cli_parse,vidinput,y4m_input,yuv_input}.c -L"$libvmaf/lib" \
+    -o "$work/vmaf" "$source"/tools/{vmaf,cli_parse,vidinput,y4m_input,yuv_input}.c -L"$libvmaf_libraries" \
     -lvmaf -lm -lpthread > "$work/log" 2>&1; then
     skip "the tool of libvmaf cannot be compiled: $(grep -m 1 -E 'error|undefined' "$work/log")"
 else

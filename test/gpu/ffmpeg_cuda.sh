@@ -1,6 +1,8 @@
 #!/bin/bash
-# Tests and measures the filter libvmaf_cuda of an ffmpeg that contains our library: NVDEC decodes both videos, and no
-# frame leaves the GPU. The reports must be those of the CPU, byte for byte, except for the frames per second.
+# Tests and measures an ffmpeg that contains our library: NVDEC decodes both videos, and the filter libvmaf_cuda scores
+# them, so no frame leaves the GPU. If this filter does not accept a format (10 bits in ffmpeg 7.1 to 9.0), the frames
+# are downloaded and the filter libvmaf scores them on the GPU. The reports must be those of the CPU, byte for byte,
+# except for the frames per second.
 #
 #     test/gpu/ffmpeg_cuda.sh FFMPEG CLIPS         needs an NVIDIA GPU with NVDEC
 #     test/gpu/ffmpeg_cuda.sh --encode CLIPS       encodes the clips; needs an ffmpeg with libx264 and libx265, no GPU
@@ -10,6 +12,8 @@
 #
 # OTHER=program    another ffmpeg with libvmaf_cuda, such as one with libvmaf 3.2.0; measured, too
 # OTHER_LIBRARIES=folder   LD_LIBRARY_PATH of that ffmpeg
+# OPTIONS=options  options of the filter, such as model=version=vmaf_v0.6.1neg. Features that use chroma fail, because
+#                  libvmaf_cuda of ffmpeg 7.1 to 9.0 copies luma only.
 # LOOPS=40         how often each clip is repeated to measure
 # PROCESSES=1      how many processes run at the same time to measure; their rates are added. One process uses two
 #                  decoders at most.
@@ -76,19 +80,23 @@ decode() {
         -map 0:v -map 1:v -f null -
 }
 
-# score FFMPEG REPORT: decodes and scores on the GPU
+# score FFMPEG REPORT OPTION...: decodes on the GPU, and scores on the GPU unless VMAFGPU_BACKEND selects the CPU
 score() {
-    "$1" -hide_banner -nostdin -y -v verbose \
+    local filter=libvmaf_cuda convert=scale_cuda=format=$format
+    if [ $downloads = yes ]; then
+        filter=libvmaf
+        convert=hwdownload,format=$surface,format=$format
+    fi
+    VMAFGPU_BACKEND=${VMAFGPU_BACKEND:-cuda} "$1" -hide_banner -nostdin -y -v verbose \
         -hwaccel cuda -hwaccel_output_format cuda -stream_loop $((repeat - 1)) -i "$clips/${name}_dis.mp4" \
         -hwaccel cuda -hwaccel_output_format cuda -stream_loop $((repeat - 1)) -i "$clips/${name}_ref.mp4" \
-        -lavfi "[0]scale_cuda=format=${format}[d];[1]scale_cuda=format=${format}[r];[d][r]libvmaf_cuda=log_path=$2" \
-        -f null -
+        -lavfi "[0]${convert}[d];[1]${convert}[r];[d][r]$filter=log_path=$2${OPTIONS:+:$OPTIONS}" "${@:3}" -f null -
 }
 
 # score_on_cpu FFMPEG REPORT: decodes and scores on the CPU
 score_on_cpu() {
     VMAFGPU_BACKEND=cpu "$1" -hide_banner -nostdin -y -v info -i "$clips/${name}_dis.mp4" -i "$clips/${name}_ref.mp4" \
-        -lavfi "libvmaf=log_path=$2:n_threads=$(nproc)" -f null -
+        -lavfi "libvmaf=log_path=$2:n_threads=$(nproc)${OPTIONS:+:$OPTIONS}" -f null -
 }
 
 # succeeds WHAT LOG COMMAND...: checks that the command succeeds; prints the end of its log if it fails
@@ -104,10 +112,10 @@ succeeds() {
 }
 
 # decodes_on_gpu CLIP: whether NVDEC decodes the clip. If it does not, ffmpeg decodes on the CPU, without an error
-# message at this level, and scale_cuda refuses the frames.
+# message at this level, and hwdownload refuses the frames.
 decodes_on_gpu() {
     "$ffmpeg" -hide_banner -nostdin -y -v error -hwaccel cuda -hwaccel_output_format cuda -i "$1" -frames:v 1 \
-        -vf scale_cuda=format=$format -f null -
+        -vf hwdownload,format=$surface -f null -
 }
 
 # elapsed COMMAND...: prints the microseconds that $processes processes take, each of which runs the command; in the
@@ -148,7 +156,9 @@ rows=
 for reference in "$clips"/*_ref.mp4; do
     name=$(basename "$reference" _ref.mp4)
     format=yuv420p
-    case $name in *_10b) format=yuv420p10le ;; esac
+    surface=nv12
+    downloads=no
+    case $name in *_10b) format=yuv420p10le && surface=p010le ;; esac
     [ -e "$reference" ] || { skip "there are no clips in $clips (--encode writes them)"; finish; }
     if ! decodes_on_gpu "$reference" > "$work/log" 2>&1; then
         # All GPUs with NVDEC decode H.264 with 8 bits.
@@ -160,9 +170,14 @@ for reference in "$clips"/*_ref.mp4; do
     fi
 
     repeat=1
+    if [ $format = yuv420p10le ] && ! score "$ffmpeg" "$work/gpu.xml" -frames:v 1 > "$work/gpu.log" 2>&1; then
+        echo "$name: frames are downloaded: $(grep -m 1 -i -E 'unsupported' "$work/gpu.log")"
+        downloads=yes
+    fi
     succeeds "$name: scored on the GPU" "$work/gpu.log" score "$ffmpeg" "$work/gpu.xml"
     check "$name: the log reports the GPU" grep -q 'computes on cuda' "$work/gpu.log"
-    check "$name: no frame is downloaded" [ "$(grep -c -E 'auto_scale|hwdownload' "$work/gpu.log")" -eq 0 ]
+    [ $downloads = yes ] ||
+        check "$name: no frame is downloaded" [ "$(grep -c -E 'auto_scale|hwdownload' "$work/gpu.log")" -eq 0 ]
     export VMAFGPU_BACKEND=cpu
     succeeds "$name: scored on the CPU" "$work/same.log" score "$ffmpeg" "$work/same.xml"
     unset VMAFGPU_BACKEND
@@ -185,7 +200,9 @@ for reference in "$clips"/*_ref.mp4; do
     *) limit=NVDEC ;;
     esac
     row="| $name | $decoded | $scored | $limit |"
-    if [ -n "${OTHER:-}" ]; then
+    if [ $downloads = yes ]; then
+        row="$row${OTHER:+ - | |}"
+    elif [ -n "${OTHER:-}" ]; then
         others=$(rate other score REPORT)
         [ "$others" != - ] || { echo "$name: $OTHER fails:" && tail -n 2 "$work/rate0.log"; }
         row="$row $others | $(times "$scored" "$others") |"

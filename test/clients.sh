@@ -7,8 +7,11 @@
 # STATIC=1         also builds ffmpeg under the GPL with our library and its kernels inside, as examples/ffmpeg.md does,
 #                  and compares its reports; needs clang 19 or later, xz, and about 10 minutes
 # STATIC=windows   the same, and a build for Windows that runs under wine; needs MinGW-w64
+# CUDA=1           also builds an ffmpeg with libvmaf_cuda that is linked to a shared libvmaf.so.3 (of any version), for
+#                  OTHER in test/gpu/ffmpeg_cuda.sh; does not run it
 # SUITE=sid        version of Debian whose ffmpeg is built; default trixie
-# LIBVMAF=prefix   prefix of libvmaf 3.2, with include/libvmaf and lib/libvmaf.so.3; default: found by pkg-config
+# LIBVMAF=prefix   prefix of libvmaf 3.2, with include/libvmaf, and with libvmaf.so.3 in lib or a folder in it;
+#                  default: found by pkg-config
 # VMAF_SOURCE=dir  source tree of libvmaf, for its tool and for its C tests of the public functions
 # CLIENTS=dir      folder into which the source of ffmpeg is fetched, and in which it is built, once; default
 #                  /tmp/vmafgpu-clients
@@ -25,7 +28,8 @@ clients=${CLIENTS:-/tmp/vmafgpu-clients}
 clips=$(cd "${CLIPS:-../shared/clips}" 2> /dev/null && pwd) ||
     { skip 'no clips were found (set CLIPS to their folder)'; finish; }
 libvmaf=${LIBVMAF:-$(pkg-config --variable=prefix 'libvmaf >= 3.2' 2> /dev/null)}
-[ -n "$libvmaf" ] && [ -e "$libvmaf/lib/libvmaf.so.3" ] ||
+libvmaf_libraries=$(dirname "$(find "$libvmaf"/lib -maxdepth 2 -name libvmaf.so.3 2> /dev/null | head -n 1)")
+[ -n "$libvmaf" ] && [ -e "$libvmaf_libraries/libvmaf.so.3" ] ||
     { skip 'libvmaf 3.2 is not installed (set LIBVMAF to its prefix)'; finish; }
 work_folder clients
 mkdir -p "$clients" || exit 1
@@ -78,24 +82,34 @@ build_shared() {
     local pc=$clients/pkgconfig
     mkdir -p "$pc"
     printf 'Name: libvmaf\nDescription: libvmaf\nVersion: 3.2.0\nCflags: -I%s -I%s\nLibs: -L%s -lvmaf\n' \
-        "$libvmaf/include" "$libvmaf/include/libvmaf" "$libvmaf/lib" > "$pc/libvmaf.pc"
+        "$libvmaf/include" "$libvmaf/include/libvmaf" "$libvmaf_libraries" > "$pc/libvmaf.pc"
     build_ffmpeg shared "$pc"
+}
+
+# build_cuda FOLDER OPTION...: builds an ffmpeg with NVDEC and with the library that is installed in $clients/FOLDER
+build_cuda() {
+    local folder=$1 prefix=$clients/$1
+    shift
+    mkdir -p "$prefix/pkgconfig"
+    sed "s|^prefix=.*|prefix=$fetched/nvdec/usr|" "$fetched/nvdec/usr/share/pkgconfig/ffnvcodec.pc" \
+        > "$prefix/pkgconfig/ffnvcodec.pc"
+    build_ffmpeg "$folder" "$prefix/lib/pkgconfig:$prefix/pkgconfig" --enable-ffnvcodec --enable-nvdec \
+        --enable-cuda-llvm --nvcc="$(clang_for_cuda)" "$@"
+}
+
+build_shared_cuda() {
+    make install-libvmaf LIBRARIES=shared BUILD="$build" PREFIX="$clients/cuda" && build_cuda cuda
 }
 
 # build_static FOLDER COMPILER OPTION...: builds an ffmpeg that contains our library
 build_static() {
-    local folder=$1 compiler=$2 prefix=$clients/$1
+    local folder=$1 compiler=$2
     shift 2
-    mkdir -p "$prefix/pkgconfig"
-    sed "s|^prefix=.*|prefix=$fetched/nvdec/usr|" "$fetched/nvdec/usr/share/pkgconfig/ffnvcodec.pc" \
-        > "$prefix/pkgconfig/ffnvcodec.pc"
     # The recipe of libvmaf.o does not depend on CC.
     rm -f "$clients"/build/libvmaf.*
     make install-libvmaf LIBRARIES=static EMBED="${EMBED:-nvidia amd}" FORCE=clang SM=none CC="$compiler" \
-        BUILD="$clients/build" PREFIX="$prefix" &&
-        build_ffmpeg "$folder" "$prefix/lib/pkgconfig:$prefix/pkgconfig" --pkg-config=pkg-config \
-            --pkg-config-flags=--static --enable-gpl --disable-nonfree --enable-ffnvcodec --enable-nvdec \
-            --enable-cuda-llvm --nvcc="$(clang_for_cuda)" "$@"
+        BUILD="$clients/build" PREFIX="$clients/$folder" &&
+        build_cuda "$folder" --pkg-config=pkg-config --pkg-config-flags=--static --enable-gpl --disable-nonfree "$@"
 }
 
 clang_for_cuda() {
@@ -117,13 +131,19 @@ built() {
 }
 
 ffmpeg=${FFMPEG:-}
-if [ -z "$ffmpeg" ] || [ -n "${STATIC:-}" ]; then
+if [ -z "$ffmpeg" ] || [ -n "${STATIC:-}${CUDA:-}" ]; then
     [ -d "$fetched/nvdec" ] || (fetch_ffmpeg) > "$clients/fetch.log" 2>&1 ||
         skip "the source of ffmpeg cannot be fetched, see $clients/fetch.log"
+    [ ! -d "$fetched/nvdec" ] || [ -n "$(find "$fetched"/ffmpeg-*/debian -maxdepth 0 2> /dev/null)" ] ||
+        skip "ffmpeg of $suite with the patches of Debian: they cannot be fetched, see $clients/fetch.log"
 fi
 if [ -z "$ffmpeg" ]; then
     built shared build_shared
     ffmpeg=$program
+fi
+if [ -n "${CUDA:-}" ]; then
+    built cuda build_shared_cuda
+    check 'ffmpeg with a shared libvmaf and CUDA: it is built' [ -n "$program" ]
 fi
 static=
 windows=
@@ -155,6 +175,8 @@ plain() { # REPORT: prints the report without the frame rate and, on Windows, ca
     [ ! -f "$1" ] || tr -d '\r' < "$1" | sed -E 's/fps="[^"]*"/fps=""/; s/"fps": [^,]*,/"fps":,/'
 }
 
+declare -A compared equal
+reports=0
 # both WHAT COMMAND...: runs the command with both libraries. If the command uses $ffmpeg, runs it with the static
 # builds of ffmpeg, too. REPORT in the command becomes the file to write.
 both() {
@@ -164,7 +186,7 @@ both() {
     for which in $variants; do
         local library=$build command=("${@//REPORT/$work/$which}")
         case $which in
-        libvmaf) library=$libvmaf/lib ;;
+        libvmaf) library=$libvmaf_libraries ;;
         static) command[0]=$static ;;
         windows) command=(test/wine.sh "$windows" "${command[@]:1}") ;;
         esac
@@ -174,6 +196,7 @@ both() {
         plain "$work/$which" > "$work/$which.plain"
         if [ "$which" = libvmaf ]; then
             expected=$status
+            [ ! -s "$work/libvmaf.plain" ] || reports=$((reports + 1))
         elif [ $status -ne "$expected" ] || ! cmp -s "$work/libvmaf.plain" "$work/$which.plain"; then
             echo "$what: status $expected with libvmaf, $status with $which"
             diff "$work/libvmaf.plain" "$work/$which.plain" | head -n 4
@@ -181,7 +204,9 @@ both() {
             check "$what, $which" false
         else
             check "$what, $which" true
+            equal[$which]=$((${equal[$which]:-0} + 1))
         fi
+        compared[$which]=$((${compared[$which]:-0} + 1))
     done
 }
 
@@ -236,6 +261,12 @@ if [ -n "$ffmpeg" ]; then
     for feature in $features; do
         filter src01_8b json "feature=name=$feature"
     done
+    check 'ffmpeg: libvmaf writes reports' [ $reports -gt 0 ]
+    for log in "$work"/{libvmaf,ours,static,windows}.log; do
+        [ ! -f "$log" ] ||
+            check "$(basename "$log"): names our library, unless it is libvmaf" \
+                [ "$(grep -c 'libvmaf INFO.* vmafgpu' "$log")" -eq $(($(basename "$log" .log | grep -vc '^libvmaf$'))) ]
+    done
 fi
 
 # ---- the tool of libvmaf, linked to the shared library ----
@@ -245,7 +276,7 @@ printf '#define VMAF_BUILT_IN_MODELS 1\n#define VMAF_FLOAT_FEATURES 1\n#define H
 if [ -z "$source" ]; then
     skip 'the source of libvmaf was not found (set VMAF_SOURCE)'
 elif ! "${CC:-cc}" -std=gnu11 -w -O1 -I"$work" -I"$libvmaf/include" -I"$source/include" -I"$source/src" \
-    -o "$work/vmaf" "$source"/tools/{vmaf,cli_parse,vidinput,y4m_input,yuv_input}.c -L"$libvmaf/lib" \
+    -o "$work/vmaf" "$source"/tools/{vmaf,cli_parse,vidinput,y4m_input,yuv_input}.c -L"$libvmaf_libraries" \
     -lvmaf -lm -lpthread > "$work/log" 2>&1; then
     skip "the tool of libvmaf cannot be compiled: $(grep -m 1 -E 'error|undefined' "$work/log")"
 else
@@ -288,4 +319,7 @@ if command -v gst-inspect-1.0 > /dev/null && gst-inspect-1.0 vmaf > /dev/null 2>
 else
     skip 'GStreamer with the element vmaf is not installed'
 fi
+for which in "${!compared[@]}"; do
+    [ "$which" = libvmaf ] || echo "$which: ${equal[$which]:-0} of ${compared[$which]} reports equal those of libvmaf"
+done
 finish

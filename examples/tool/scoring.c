@@ -14,6 +14,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Prints the same message as the vmaf tool. This is not an error. */
@@ -69,6 +70,26 @@ static int take_pair(const session *all, int64_t n, const pair *now) {
     return ok;
 }
 
+/* Prints a message of the library. Each context numbers frames from the first frame that it has received; the printed
+ * message numbers them from the first pair of the whole run, to which --state and --segment refer. */
+static int fail_at_frame(const session *all, const char *message) {
+    static const char word[] = "frame ", *const kinds[] = { "", "preceding ", "following " };
+    const int64_t first[] = { all->start + all->seeds, all->start, all->start + all->seeds + all->lead + all->wanted };
+    const char *at = strstr(message, word);
+    char text[1024], *end;
+    while (at && (at[sizeof word - 1] < '0' || at[sizeof word - 1] > '9'))
+        at = strstr(at + 1, word);
+    if (!at)
+        return tool_fail_library(message);
+    size_t before = (size_t)(at - message), kind = 3, length = 0;
+    do {
+        length = strlen(kinds[--kind]);
+    } while (length > before || memcmp(at - length, kinds[kind], length) != 0);
+    int64_t number = strtoll(at + sizeof word - 1, &end, 10) + first[kind];
+    snprintf(text, sizeof text, "%.*s%s%lld%s", (int)(before - length), message, word, (long long)number, end);
+    return tool_fail_library(text);
+}
+
 static int flush_all(session *all) {
     int ok = 1;
     for (int i = 0; i < all->count && all->contexts[i]; i++)
@@ -101,7 +122,7 @@ static video_result next_pair(session *all, int64_t n, pair *now, const char **p
 }
 
 scoring tool_score_videos(session *all, const options *o) {
-    scoring s = { 0, 0, 1 };
+    scoring s = { 0, 0, 1, 0 };
     progress p;
     const char *problem = NULL, *lost = NULL; /* messages of a video and of the library */
     pair now;
@@ -123,7 +144,13 @@ scoring tool_score_videos(session *all, const options *o) {
             lost = first_error(all);
         }
     }
-    if (s.frames > 0 && !flush_all(all)) {
+    s.is_cut = lost != NULL;
+    if (lost) {
+        /* A flush would score the last frame as the end of a clip. Report only frames that do not depend on the pair
+         * that was refused; a GPU that finds an invalid sample later has scores for the same frames. */
+        for (int i = 0; i < all->count; i++)
+            (void)vmafgpu_wait(all->contexts[i], -1);
+    } else if (s.frames > 0 && !flush_all(all)) {
         lost = first_error(all);
         problem = NULL; /* because the library failed at an earlier frame */
     }
@@ -133,7 +160,7 @@ scoring tool_score_videos(session *all, const options *o) {
     tool_progress_end(&p, s.frames, o, all->contexts[0]);
     tool_warn_of_fallback(o, all->contexts[0]);
     if (lost)
-        s.intact = tool_fail_library(lost);
+        s.intact = fail_at_frame(all, lost);
     if (problem)
         s.intact = tool_fail("%s", problem);
     return s;

@@ -75,18 +75,23 @@ static int take_pair(const session *all, int64_t n, const pair *now) {
 static int fail_at_frame(const session *all, const char *message) {
     static const char word[] = "frame ", *const kinds[] = { "", "preceding ", "following " };
     const int64_t first[] = { all->start + all->seeds, all->start, all->start + all->seeds + all->lead + all->wanted };
-    const char *at = strstr(message, word);
-    char text[1024], *end;
-    while (at && (at[sizeof word - 1] < '0' || at[sizeof word - 1] > '9'))
-        at = strstr(at + 1, word);
-    if (!at)
-        return tool_fail_library(message);
-    size_t before = (size_t)(at - message), kind = 3, length = 0;
-    do {
-        length = strlen(kinds[--kind]);
-    } while (length > before || memcmp(at - length, kinds[kind], length) != 0);
-    int64_t number = strtoll(at + sizeof word - 1, &end, 10) + first[kind];
-    snprintf(text, sizeof text, "%.*s%s%lld%s", (int)(before - length), message, word, (long long)number, end);
+    char text[1024] = "";
+    size_t used = 0;
+    for (const char *at = message; *at && used + 32 < sizeof text;) {
+        size_t kind = 3, length = 0;
+        while (kind > 0 && (length = strlen(kinds[--kind]), strncmp(at, kinds[kind], length) != 0))
+            continue;
+        const char *number = at + length + sizeof word - 1;
+        if (strncmp(at + length, word, sizeof word - 1) == 0 && *number >= '0' && *number <= '9') {
+            char *end;
+            const long long n = strtoll(number, &end, 10) + first[kind];
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld", word, n);
+            at = end;
+        } else {
+            text[used++] = *at++;
+            text[used] = '\0';
+        }
+    }
     return tool_fail_library(text);
 }
 

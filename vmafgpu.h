@@ -28695,7 +28695,7 @@ static int vmafgpu__take_device_memory(vmafgpu *v, char *reason, size_t size) {
  * current. */
 static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
-    enum { NO_TIMING = 2, NON_BLOCKING = 1 };
+    enum { NO_TIMING = 2, NON_BLOCKING = 1, FILL = 0xa5 };
     vmafgpu__gpu_measure(v);
     if (!vmafgpu__take_device_memory(v, reason, size))
         return 0;
@@ -28710,6 +28710,12 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
                 return 0;
     }
     if (!VMAFGPU__GPU_CALL(v, event_create, (&g->caller_event, NO_TIMING)))
+        return 0;
+    /* Kernels load the padding of rows, and words that no kernel has stored, together with samples, and ignore them.
+     * Memory checkers report loads of memory that was never written. The pattern is no plausible value, so that tests
+     * find code that uses these words. */
+    if (!VMAFGPU__GPU_CALL(v, fill, (g->memory, FILL, g->memory_size, g->slots[0].streams[0])) ||
+        !VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[0].streams[0])))
         return 0;
     if (g->edits && !v->edits_on_gpu->create(v))
         return 0;
@@ -29634,9 +29640,14 @@ static void vmafgpu__hip_close(vmafgpu *v) {
 static int vmafgpu__hip_enter(vmafgpu__gpu *g) {
     vmafgpu__hip_state *state = vmafgpu__hip_of(g);
     state->is_clean = !g->driver.pending_error || g->driver.pending_error() == 0;
-    if (g->driver.current_device(&state->caller_device) != 0)
-        state->caller_device = -1;
-    const int error = g->driver.use_device(g->device);
+    /* The first call may report an earlier error, so try twice. */
+    int error = g->driver.current_device(&state->caller_device);
+    error = error != 0 ? g->driver.current_device(&state->caller_device) : 0;
+    if (error == 0) {
+        error = g->driver.use_device(g->device);
+        if (error != 0) /* the call may have changed the device */
+            (void)g->driver.use_device(state->caller_device);
+    }
     if (error != 0)
         vmafgpu__hip_forget_error(g);
     return error;
@@ -29644,8 +29655,8 @@ static int vmafgpu__hip_enter(vmafgpu__gpu *g) {
 
 static void vmafgpu__hip_leave(vmafgpu__gpu *g) {
     const int caller_device = vmafgpu__hip_of(g)->caller_device;
-    if (caller_device >= 0 && caller_device != g->device)
-        (void)g->driver.use_device(caller_device);
+    if (caller_device != g->device && g->driver.use_device(caller_device) != 0)
+        (void)g->driver.use_device(caller_device); /* the first call may report an earlier error */
     vmafgpu__hip_forget_error(g);
 }
 
@@ -33768,6 +33779,10 @@ static vmafgpu_result vmafgpu__make_columns(vmafgpu *v) {
                                                   sizeof *v->pair_rows);
     v->tag_count = v->config.backend == VMAFGPU_BACKEND_CPU ? VMAFGPU__TAGS_ON_CPU : VMAFGPU__TAGS;
     v->tags = (uint64_t *)vmafgpu__take(v, (size_t)v->tag_count * sizeof *v->tags);
+    if (!v->tags && v->tag_count > VMAFGPU__TAGS_ON_CPU) { /* vmafgpu__needs_cpu() then refuses the GPU */
+        v->tag_count = VMAFGPU__TAGS_ON_CPU;
+        v->tags = (uint64_t *)vmafgpu__take(v, (size_t)v->tag_count * sizeof *v->tags);
+    }
     v->pair_sums = (vmafgpu__sums *)vmafgpu__take(v, (size_t)v->config.max_candidates * sizeof *v->pair_sums);
     v->model_scratch = (double *)vmafgpu__take(v, scratch * sizeof *v->model_scratch);
     if (!v->names || !v->totals || (v->value_count && !v->values) || !v->pair_rows || !v->pair_sums || !v->tags ||
@@ -33843,6 +33858,11 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
     const char *lacks = c->map_block_size ? vmafgpu__map_lacks(v) : NULL;
+    if (v->tag_count == VMAFGPU__TAGS_ON_CPU) {
+        vmafgpu__message(v->note, sizeof v->note, "tags of pairs in flight: out of memory (%llu bytes)",
+                         (unsigned long long)(VMAFGPU__TAGS * sizeof *v->tags));
+        return 1;
+    }
     if (lacks) {
         vmafgpu__message(v->note, sizeof v->note, "config.map_block_size: maps are not supported on %s", lacks);
         return 1;
@@ -33869,8 +33889,16 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
     return 0;
 }
 
-/* Opens GPUs as configured: several GPUs, one GPU in the background, or one GPU immediately. On failure, returns
- * VMAFGPU_ERROR_BACKEND and sets the note. */
+#ifndef VMAFGPU_NO_GPU
+/* Sets the note to the message about the memory that the GPU backend lacks. */
+static vmafgpu_result vmafgpu__lack_memory(vmafgpu *v) {
+    memcpy(v->note, v->error, sizeof v->note);
+    return VMAFGPU_ERROR_BACKEND;
+}
+#endif
+
+/* Opens GPUs as configured: several GPUs, one GPU in the background, or one GPU immediately. If no GPU can be used,
+ * returns VMAFGPU_ERROR_BACKEND and sets the note. */
 static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
 #ifdef VMAFGPU_NO_GPU
     vmafgpu__message(v->note, sizeof v->note, "GPU backend: not part of this build (VMAFGPU_NO_GPU)");
@@ -33885,24 +33913,31 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
         v->backend = &vmafgpu__fleet_backend;
         result = v->backend->open(v);
     }
+    const int can_use_cpu =
+        c->backend == VMAFGPU_BACKEND_AUTO && c->gpu.frame_memory < VMAFGPU_MEMORY_DEVICE && !c->gpu.device_count;
     if (result != VMAFGPU_AGAIN)
-        return result;
+        return result == VMAFGPU_ERROR_MEMORY && can_use_cpu ? vmafgpu__lack_memory(v) : result;
     const vmafgpu_config before = v->config;
 #ifndef VMAFGPU_NO_EDITS
     v->edits_on_gpu = vmafgpu__has_edits(c) ? &vmafgpu__edits_on_gpu : NULL;
 #endif
     result = vmafgpu__open_gpu(v);
-    if (result == VMAFGPU_OK && vmafgpu__has_edits(c))
+    const int is_open = result == VMAFGPU_OK;
+    if (is_open && vmafgpu__has_edits(c))
         result = vmafgpu__edits_open(v);
-    /* The GPU failed after everything else had been opened, while the data for maps were being copied to the GPU. */
-    if (result == VMAFGPU_ERROR_DEVICE) {
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__gpu_threads(v);
+    const int lacks_memory = result == VMAFGPU_ERROR_MEMORY && can_use_cpu;
+    /* ERROR_DEVICE: the GPU failed while the data for maps were being copied to it. */
+    if (result != VMAFGPU_ERROR_DEVICE && !lacks_memory)
+        return result;
+    if (is_open) {
         vmafgpu__give(v, v->edits);
         v->edits = NULL;
         v->backend->close(v);
         v->config = before;
-        result = VMAFGPU_ERROR_BACKEND;
     }
-    return result == VMAFGPU_OK ? vmafgpu__gpu_threads(v) : result;
+    return lacks_memory ? vmafgpu__lack_memory(v) : VMAFGPU_ERROR_BACKEND;
 #endif
 }
 

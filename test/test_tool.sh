@@ -506,14 +506,14 @@ reads_ahead() { # BACKEND
     make_pair deep --raw texture+mix 36x34 10 420 40 9
     printf '\377' | dd of="$work/deep.dist" bs=1 seek=$((36 * 34 * 3 * 20 + 101)) conv=notrunc 2> /dev/null
     rm -f "$work/deep.state"
-    score deep cpu.csv -w 36 -h 34 -p 420 -b 10 --backend cpu
-    head -n 20 "$work/cpu.csv" > "$work/some.csv"
+    score deep some.csv -w 36 -h 34 -p 420 -b 10 --backend cpu
+    check 'sample too large: number of frames on the CPU' [ "$(wc -l < "$work/some.csv")" -eq 20 ]
     for state in '' "--state $work/deep.state" "--state $work/deep.state"; do
         # shellcheck disable=SC2086
         score deep gpu.csv -w 36 -h 34 -p 420 -b 10 --backend "$backend" --kernels "$work/kernels.$backend" $state
         check "reading ahead, sample too large${state:+, and a state}: status" [ $? -eq 1 ]
         check "reading ahead, sample too large${state:+, and a state}: one message" \
-            [ "$(grep -c 'exceeds 10 bits' "$work/log")" -eq 1 ]
+            [ "$(grep -c 'frame 20.*exceeds 10 bits' "$work/log")" -eq 1 ]
         check "reading ahead, sample too large${state:+, and a state}: scores" same gpu.csv some.csv
     done
     # if the file is also truncated later, the message names the frame with the sample

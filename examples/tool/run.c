@@ -65,7 +65,7 @@ static void describe_figures(figures *f, const session *all, int i, const scorin
 static int run(session *all, options *o) {
     scoring s = tool_score_videos(all, o);
     int ok = s.intact;
-    if (!ok && !all->has_rows && tool_has_lost_rows(all, o)) {
+    if (!ok && !all->has_rows && s.frames > 0 && (s.is_cut || tool_has_lost_rows(all, o))) {
         all->has_rows = tool_describe_rows(all, o) && tool_collect_rows(all);
         if (!all->has_rows)
             return 0;

@@ -14,6 +14,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Prints the same message as the vmaf tool. This is not an error. */
@@ -69,6 +70,31 @@ static int take_pair(const session *all, int64_t n, const pair *now) {
     return ok;
 }
 
+/* Prints a message of the library. Each context numbers frames from the first frame that it has received; the printed
+ * message numbers them from the first pair of the whole run, to which --state and --segment refer. */
+static int fail_at_frame(const session *all, const char *message) {
+    static const char word[] = "frame ", *const kinds[] = { "", "preceding ", "following " };
+    const int64_t first[] = { all->start + all->seeds, all->start, all->start + all->seeds + all->lead + all->wanted };
+    char text[1024] = "";
+    size_t used = 0;
+    for (const char *at = message; *at && used + 32 < sizeof text;) {
+        size_t kind = 3, length = 0;
+        while (kind > 0 && (length = strlen(kinds[--kind]), strncmp(at, kinds[kind], length) != 0))
+            continue;
+        const char *number = at + length + sizeof word - 1;
+        if (strncmp(at + length, word, sizeof word - 1) == 0 && *number >= '0' && *number <= '9') {
+            char *end;
+            const long long n = strtoll(number, &end, 10) + first[kind];
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%lld", word, n);
+            at = end;
+        } else {
+            text[used++] = *at++;
+            text[used] = '\0';
+        }
+    }
+    return tool_fail_library(text);
+}
+
 static int flush_all(session *all) {
     int ok = 1;
     for (int i = 0; i < all->count && all->contexts[i]; i++)
@@ -101,7 +127,7 @@ static video_result next_pair(session *all, int64_t n, pair *now, const char **p
 }
 
 scoring tool_score_videos(session *all, const options *o) {
-    scoring s = { 0, 0, 1 };
+    scoring s = { 0, 0, 1, 0 };
     progress p;
     const char *problem = NULL, *lost = NULL; /* messages of a video and of the library */
     pair now;
@@ -123,7 +149,13 @@ scoring tool_score_videos(session *all, const options *o) {
             lost = first_error(all);
         }
     }
-    if (s.frames > 0 && !flush_all(all)) {
+    s.is_cut = lost != NULL;
+    if (lost) {
+        /* A flush would score the last frame as the end of a clip. Report only frames that do not depend on the pair
+         * that was refused; a GPU that finds an invalid sample later has scores for the same frames. */
+        for (int i = 0; i < all->count; i++)
+            (void)vmafgpu_wait(all->contexts[i], -1);
+    } else if (s.frames > 0 && !flush_all(all)) {
         lost = first_error(all);
         problem = NULL; /* because the library failed at an earlier frame */
     }
@@ -133,7 +165,7 @@ scoring tool_score_videos(session *all, const options *o) {
     tool_progress_end(&p, s.frames, o, all->contexts[0]);
     tool_warn_of_fallback(o, all->contexts[0]);
     if (lost)
-        s.intact = tool_fail_library(lost);
+        s.intact = fail_at_frame(all, lost);
     if (problem)
         s.intact = tool_fail("%s", problem);
     return s;

@@ -105,6 +105,7 @@ typedef struct session {
     int has_rows;
     FILE *state;
     /* The pairs that are read, in order: `seeds`, `lead`, `wanted`, and then pairs that `wanted` depends on. */
+    int64_t start;     /* number of the first pair that is read, counted from the first pair of the run */
     int64_t seeds;     /* pairs of which only the reference is used, with vmafgpu_push_preceding() */
     int64_t lead;      /* pairs whose scores are already known */
     int64_t wanted;    /* pairs to score; negative for all */

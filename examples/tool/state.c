@@ -158,6 +158,7 @@ static void choose_pairs(session *all, const options *o, int64_t begin, int64_t 
     all->wanted = end < 0 ? -1 : end > start ? end - start : 0;
     all->is_done = r->is_whole || all->wanted == 0 || (r->total >= 0 && start >= r->total);
     int64_t before = all->seeds + all->lead, behind = o->segments && o->segment < o->segments ? 2 : 0;
+    all->start = start - before;
     all->first += start - before;
     all->limit = all->wanted < 0 ? 0 : before + all->wanted + behind;
     if (limit > 0 && all->limit > 0)

@@ -329,7 +329,45 @@ static void check_caller_device(gpu *g) {
     film_free(&f);
 }
 
+/* Tests that the device of the caller is current again after one of the calls that switch devices has failed. */
+static void check_failed_switch(gpu *g) {
+    static const char *const entries[] = { "hipGetDevice", "hipSetDevice" };
+    film f = film_make("texture+mix", 40, 36, 8, 3, 9);
+    vmafgpu_config config = gpu_config(g, &f);
+    reel r = reel_of_kinds(g, &f, "h");
+    int devices = 0;
+    config.gpu.skip_self_test = 1;
+    config.gpu.device = 1;
+    CHECK_INT(g->device_count(&devices), 0);
+    g->sim.set(SIMULATED_DEVICES, 2);
+    for (int at = 0; at < 2; at++) {
+        int is_over = 0;
+        for (long n = 1; !is_over && n < 500; n++) {
+            vmafgpu *context = NULL;
+            where("call %ld of %s fails", n, entries[at]);
+            CHECK_INT(g->set_device(0), 0);
+            g->sim.fail(entries[at], n, 999);
+            if (vmafgpu_open(&context, &config) == VMAFGPU_OK) {
+                for (int i = 0; i < 3; i++)
+                    CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+            }
+            vmafgpu_close(context);
+            is_over = g->sim.hit()[0] == 0;
+            g->sim.fail(NULL, 0, 0);
+            check_thread(g, 0, 0);
+        }
+        CHECK(is_over);
+    }
+    CHECK_INT(g->set_device(0), 0);
+    g->sim.set(SIMULATED_DEVICES, devices);
+    reel_free(g, &r);
+    film_free(&f);
+}
+
 void test_caller_context(gpu *g) {
+    if (g->is_hip && g->is_simulated)
+        check_failed_switch(g);
     if (g->is_hip)
         check_caller_device(g);
     else

@@ -525,11 +525,81 @@ static void check_all_edit_faults(gpu *g) {
     film_free(&f);
 }
 
+/* ---- memory for the CPU only ---- */
+
+/* The sizes of the allocations of a context. If is_closed, other sizes are refused. */
+typedef struct sizes {
+    size_t of[256];
+    int count, is_closed, refused;
+} sizes;
+
+static void *sizes_alloc(void *user, size_t size) {
+    sizes *s = (sizes *)user;
+    int i = 0;
+    while (i < s->count && s->of[i] != size)
+        i++;
+    if (i == s->count && s->is_closed) {
+        __atomic_add_fetch(&s->refused, 1, __ATOMIC_RELAXED);
+        return NULL;
+    }
+    test_need(i < (int)(sizeof s->of / sizeof *s->of), "too many sizes");
+    if (i == s->count)
+        s->of[s->count++] = size;
+    return malloc(size);
+}
+
+static void sizes_free(void *user, void *pointer) {
+    (void)user;
+    free(pointer);
+}
+
+/* If there is memory for the CPU backend but not for a GPU, AUTO must use the CPU. */
+static void check_memory_for_cpu(gpu *g) {
+    static const char *const ways[] = { "plain", "in the background", "three threads", "maps" };
+    film f = film_make("texture+mix", 64, 48, 8, 3, 97);
+    for (int way = 0; way < 4; way++) {
+        vmafgpu_config config = gpu_config(g, &f);
+        vmafgpu_allocator allocator = { sizes_alloc, sizes_free, NULL };
+        sizes all;
+        where("memory for the CPU only, %s", ways[way]);
+        config.gpu.open_in_background = way == 1;
+        config.threads = way == 2 ? 3 : 1;
+        config.map_block_size = way == 3 ? 16 : 0;
+        config.live = way == 3;
+        scores expected = cpu_score(&f, &config);
+        memset(&all, 0, sizeof all);
+        allocator.user = &all;
+        config.allocator = allocator;
+        for (int is_auto = 0; is_auto < 2; is_auto++) {
+            config.backend = is_auto ? VMAFGPU_BACKEND_AUTO : VMAFGPU_BACKEND_CPU;
+            all.is_closed = is_auto;
+            vmafgpu *context = open_checked(&config);
+            reel r = reel_of_kinds(g, &f, "h");
+            for (int i = 0; i < 3 && context; i++)
+                CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+            if (context && CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK)) {
+                scores got = scores_of(context);
+                CHECK_STR(vmafgpu_backend_name(context), "cpu");
+                check_same_scores(&got, &expected);
+                scores_free(&got);
+            }
+            if (context && is_auto && way != 1)
+                CHECK_HAS(vmafgpu_backend_note(context), "out of memory");
+            vmafgpu_close(context);
+            reel_free(g, &r);
+        }
+        CHECK(all.refused > 0);
+        scores_free(&expected);
+    }
+    film_free(&f);
+}
+
 void test_failures(gpu *g) {
     if (!g->is_simulated) {
         test_skip("failures: the driver is not a simulated one");
         return;
     }
+    check_memory_for_cpu(g);
     check_all_faults(g);
     check_faults_of_v1(g);
     check_all_edit_faults(g);

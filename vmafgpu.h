@@ -13634,8 +13634,8 @@ static const float *vmafgpu__slopes_source_row(const vmafgpu__slopes_source *s, 
     return y < 0 || y & 1 || y / 2 >= s->h ? s->zero : s->plane + (ptrdiff_t)(y / 2) * s->w;
 }
 
-/* Computes row y of the vertical adjoint of a filter with reflection: the result for row y, plus the results for the rows
- * beyond the edges that reflect row y. */
+/* Computes row y of the vertical adjoint of a filter with reflection: the result for row y, plus the results for the
+ * rows beyond the edges that reflect row y. */
 static void vmafgpu__slopes_down(const vmafgpu__slopes_functions *f, const vmafgpu__slopes_source *source, int y, int h,
                                  const float *taps, int reach, float *out) {
     const int from[3] = { y, -y, 2 * (h - 1) - y };

@@ -770,7 +770,7 @@ static void check_inputs(void) {
         int result;
     } cases[] = {
         { { "integer_vif_scale0", "integer_vif_scale1" }, { "", "vif_enhn_gain_limit=1" }, VMAFGPU_ERROR_MODEL },
-        { { "integer_adm2", "integer_vif_num" }, { "", "debug=true" }, VMAFGPU_ERROR_MODEL },
+        { { "integer_adm2", "integer_aim" }, { "", "adm_enhn_gain_limit=1" }, VMAFGPU_ERROR_MODEL },
         { { "integer_adm2", "integer_vif_scale0" }, { "", "vif_skip_scale0=true" }, VMAFGPU_OK },
         { { "integer_adm2", "integer_motion3" }, { "", "" }, VMAFGPU_OK },
     };

@@ -43,7 +43,8 @@ typedef struct pair {
     uint16_t *side[2]; /* reference, distorted */
 } pair;
 
-typedef enum distortion { DULL, ENHANCED, BLOCKY, SAME, DISTORTIONS } distortion;
+/* FLAT: the reference has no detail */
+typedef enum distortion { DULL, ENHANCED, BLOCKY, FLAT, SAME } distortion;
 
 static int clip_to(int v, int most) {
     return v < 0 ? 0 : v > most ? most : v;
@@ -58,11 +59,13 @@ static pair make_pair(int w, int h, int depth, distortion kind, int seed) {
     }
     for (int y = 0; y < h; y++)
         for (int x = 0; x < w; x++) {
-            const int detail = noise(x, y, 17, seed) / 3 + noise(x, y, 5, seed + 1) / 4 + hash_of(x, y, seed + 2) / 14;
+            const int detail =
+                kind == FLAT ? 0
+                             : noise(x, y, 17, seed) / 3 + noise(x, y, 5, seed + 1) / 4 + hash_of(x, y, seed + 2) / 14;
             const int grain = hash_of(x, y, seed + 3), r = 30000 + detail;
             const int stain = noise(x, y, 9, seed + 4) / 10 + noise(x, y, 4, seed + 5) / 14;
-            const int d = kind == DULL       ? 31000 + detail * 3 / 4 + grain / 20 + stain
-                          : kind == ENHANCED ? 30000 + detail * 5 / 4 + grain / 20 + stain
+            const int d = kind == DULL || kind == FLAT ? 31000 + detail * 3 / 4 + grain / 20 + stain
+                          : kind == ENHANCED           ? 30000 + detail * 5 / 4 + grain / 20 + stain
                           : kind == BLOCKY
                               ? 30000 + detail * 7 / 8 + hash_of(x / 8, y / 8, seed) / 20 + grain / 30 + stain
                               : r;
@@ -367,14 +370,14 @@ static double worst_cosine = 1, worst_size = 0;
 /* Compares two lists of derivatives of a feature. The integer model rounds the means of VIF, which changes the small
  * variances of the small scales most. */
 static void compare(const double *got, const double *expected, int count, int feature) {
-    static const double angles[] = { 1e-3, 1e-3, 1e-3, 1e-3, 3e-3, 15e-3, 1e-3 };
+    static const double angles[] = { 2e-3, 1e-3, 1e-3, 1e-3, 3e-3, 15e-3, 2e-3 };
     double ge = 0, gg = 0, ee = 0;
     for (int i = 0; i < count; i++) {
         ge += got[i] * expected[i];
         gg += got[i] * got[i];
         ee += expected[i] * expected[i];
     }
-    if (!CHECK(ee > 0 && gg > 0))
+    if (!CHECK((ee > 0) == (gg > 0)) || ee <= 0)
         return;
     const double cosine = ge / sqrt(gg * ee), size = fabs(sqrt(gg / ee) - 1);
     worst_cosine = cosine < worst_cosine ? cosine : worst_cosine;
@@ -401,6 +404,7 @@ static void check_differences(int w, int h, int depth, distortion kind, int is_n
     const limits l = { is_neg ? 1 : 100, is_neg ? 1 : 100 };
     pair p = make_pair(w, h, depth, kind, w);
     int kinds[DIRECTIONS];
+    random_state = (uint32_t)(w * h);
     for (int i = 0; i < 2; i++)
         for (int k = 0; k < w * h; k++)
             grey[i][k] = p.side[i][k] / unit;
@@ -552,7 +556,7 @@ static void check_bits(void) {
         { 61, 47, 8, DULL, "vmaf_v0.6.1" },       { 161, 203, 10, ENHANCED, "vmaf_v0.6.1neg" },
         { 33, 35, 16, BLOCKY, "vmaf_4k_v0.6.1" }, { 200, 131, 12, DULL, "vmaf_b_v0.6.3" },
         { 16, 16, 8, ENHANCED, "vmaf_v0.6.1" },   { 17, 33, 9, BLOCKY, "vmaf_v0.6.1neg" },
-        { 97, 66, 8, SAME, "vmaf_4k_v0.6.1neg" },
+        { 97, 66, 8, SAME, "vmaf_4k_v0.6.1neg" }, { 96, 70, 8, FLAT, "vmaf_v0.6.1" },
     };
     static float first[MOST], other[MOST];
     uint64_t hash = 14695981039346656037u;
@@ -591,7 +595,7 @@ static void check_bits(void) {
         free_pair(&p);
     }
     snprintf(test_where, sizeof test_where, "golden");
-    if (!CHECK(hash == UINT64_C(0x3ce739fd81ba2659)))
+    if (!CHECK(hash == UINT64_C(0x68df5f5045fbbc7b)))
         printf("the hash is %016" PRIx64 "\n", hash);
 }
 
@@ -818,9 +822,10 @@ int main(void) {
         int is_neg;
         test_amount depth_of_test;
     } cases[] = {
-        { 48, 40, 8, DULL, 0, TEST_FEW },      { 33, 35, 10, BLOCKY, 1, TEST_FEW },
-        { 35, 49, 8, ENHANCED, 1, TEST_SOME }, { 57, 33, 16, ENHANCED, 0, TEST_SOME },
-        { 64, 36, 12, BLOCKY, 0, TEST_ALL },   { 41, 63, 9, DULL, 1, TEST_ALL },
+        { 40, 37, 8, FLAT, 0, TEST_FEW },       { 48, 40, 8, DULL, 0, TEST_FEW },
+        { 33, 35, 10, BLOCKY, 1, TEST_FEW },    { 35, 49, 8, ENHANCED, 1, TEST_SOME },
+        { 57, 33, 16, ENHANCED, 0, TEST_SOME }, { 64, 36, 12, BLOCKY, 0, TEST_ALL },
+        { 41, 63, 9, DULL, 1, TEST_ALL },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (cases[i].depth_of_test <= test_depth())

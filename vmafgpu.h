@@ -13466,7 +13466,7 @@ enum {
     VMAFGPU__SLOPES_ROWS = 17,   /* rows of the widest filter */
     VMAFGPU__SLOPES_RING = 4,    /* rows of bands that are kept */
     VMAFGPU__SLOPES_STRIP = 64,  /* rows of a task; an even number */
-    VMAFGPU__SLOPES_MARGIN = 32, /* columns before and after a line */
+    VMAFGPU__SLOPES_MARGIN = 96, /* columns before and after a line */
     VMAFGPU__SLOPES_VIF = 3      /* planes that T' is applied to */
 };
 
@@ -13509,7 +13509,7 @@ typedef struct vmafgpu__slopes_worker {
     unsigned char *lines; /* all lines below are in one piece of memory, which is zeroed for each strip */
     size_t lines_size;
     float *ring[VMAFGPU__SLOPES_VIF][VMAFGPU__SLOPES_ROWS], *filtered[VMAFGPU__SLOPES_VIF];
-    float *mean[2], *sample[2], *zero, *line, *wide, *box;
+    float *mean[2], *sample[2], *zero, *line, *wide, *box, *sum;
     /* Rows of bands; [y % RING]. In `cube`, `all` and `mask`, [0] is of the numerator and [1] of the impairment. */
     float *side[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS], *band[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS];
     uint8_t *uses_impairment[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS];
@@ -13535,6 +13535,15 @@ static float *vmafgpu__slopes_line(vmafgpu__carver *c, int w) {
     return (float *)vmafgpu__carve_line(c, vmafgpu__padded(w), VMAFGPU__SLOPES_MARGIN, sizeof(float));
 }
 
+/* Rows are padded to whole chunks, whose last columns stay 0. */
+static float *vmafgpu__slopes_plane(vmafgpu__carver *c, int w, int h) {
+    return (float *)vmafgpu__carve(c, (uint64_t)vmafgpu__padded(w) * (uint64_t)h * sizeof(float));
+}
+
+static float *vmafgpu__slopes_plane_row(float *plane, int w, int y) {
+    return plane + (ptrdiff_t)vmafgpu__padded(w) * y;
+}
+
 static void vmafgpu__slopes_worker_layout(vmafgpu__carver *c, const vmafgpu *v, vmafgpu__slopes_worker *k) {
     const int w = v->config.width, half = (w + 1) / 2;
     vmafgpu__carve_vif_lines(c, w, &k->taps);
@@ -13555,6 +13564,7 @@ static void vmafgpu__slopes_worker_layout(vmafgpu__carver *c, const vmafgpu *v, 
     k->line = vmafgpu__slopes_line(c, w);
     k->wide = vmafgpu__slopes_line(c, w);
     k->box = vmafgpu__slopes_line(c, half);
+    k->sum = vmafgpu__slopes_line(c, w);
     k->low = vmafgpu__slopes_line(c, half);
     k->high = vmafgpu__slopes_line(c, half);
     for (int y = 0; y < VMAFGPU__SLOPES_RING; y++) {
@@ -13579,11 +13589,9 @@ static vmafgpu__slopes *vmafgpu__slopes_layout(vmafgpu__carver *c, const vmafgpu
     vmafgpu__slopes *to = s ? s : &sizes;
     to->vif[0] = to->adm[0] = NULL;
     for (int i = 1; i < VMAFGPU__SCALES; i++) {
-        to->vif[i] = (float *)vmafgpu__carve(c, (uint64_t)(v->config.width >> i) * (uint64_t)(v->config.height >> i) *
-                                                    sizeof(float));
-        to->adm[i] =
-            (float *)vmafgpu__carve(c, (uint64_t)vmafgpu__adm_size(v->config.width, i - 1) *
-                                           (uint64_t)vmafgpu__adm_size(v->config.height, i - 1) * sizeof(float));
+        to->vif[i] = vmafgpu__slopes_plane(c, v->config.width >> i, v->config.height >> i);
+        to->adm[i] = vmafgpu__slopes_plane(c, vmafgpu__adm_size(v->config.width, i - 1),
+                                           vmafgpu__adm_size(v->config.height, i - 1));
     }
     to->workers = (vmafgpu__slopes_worker *)vmafgpu__carve(c, sizeof *to->workers * (size_t)v->config.threads);
     for (int i = 0; i < v->config.threads; i++)
@@ -13624,14 +13632,15 @@ static void vmafgpu__slopes_fold(float *line, int w, int reach) {
 /* The rows to which the vertical adjoint of a filter is applied. */
 typedef struct vmafgpu__slopes_source {
     const float *const *ring; /* row y is [y % ROWS]; NULL if row 2 * y is row y of `plane` and odd rows are 0 */
-    const float *plane, *zero;
+    float *plane;
+    const float *zero;
     int w, h;
 } vmafgpu__slopes_source;
 
 static const float *vmafgpu__slopes_source_row(const vmafgpu__slopes_source *s, int y) {
     if (s->ring)
         return y < 0 || y >= s->h ? s->zero : s->ring[y % VMAFGPU__SLOPES_ROWS];
-    return y < 0 || y & 1 || y / 2 >= s->h ? s->zero : s->plane + (ptrdiff_t)(y / 2) * s->w;
+    return y < 0 || y & 1 || y / 2 >= s->h ? s->zero : vmafgpu__slopes_plane_row(s->plane, s->w, y / 2);
 }
 
 /* Computes row y of the vertical adjoint of a filter with reflection: the result for row y, plus the results for the
@@ -13668,6 +13677,8 @@ static void vmafgpu__slopes_vif_row(const vmafgpu__slopes *s, const vmafgpu__slo
     for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++)
         out[i] = k->ring[i][y % VMAFGPU__SLOPES_ROWS];
     s->functions->variances(variance, mean, s->gain_limit, job->w, out);
+    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++)
+        memset(out[i] + job->w, 0, VMAFGPU__CHUNK / 2 * sizeof *out[i]);
 }
 
 /* Computes the derivatives by rows first..end-1 of a VIF picture. */
@@ -13690,8 +13701,9 @@ static void vmafgpu__slopes_vif(const vmafgpu__slopes *s, const vmafgpu__slopes_
         vmafgpu__slopes_taps(scale + 1, next_taps);
     int made = first > reach ? first - reach : 0; /* rows of the ring that have been computed */
     for (int y = first; y < end && y < job.h; y++) {
-        float *out = scale ? s->vif[scale] + (ptrdiff_t)y * job.w : (float *)(void *)(s->out + y * s->pitch);
-        memset(out, 0, (size_t)job.w * sizeof *out);
+        float *out =
+            scale ? vmafgpu__slopes_plane_row(s->vif[scale], job.w, y) : (float *)(void *)(s->out + y * s->pitch);
+        memset(k->sum, 0, (size_t)job.w * sizeof *k->sum);
         for (; s->vif_weight[scale] != 0 && made <= y + reach && made < job.h; made++)
             vmafgpu__slopes_vif_row(s, k, &job, &distorted, made);
         for (int i = 0; i < VMAFGPU__SLOPES_VIF && s->vif_weight[scale] != 0; i++) {
@@ -13707,7 +13719,7 @@ static void vmafgpu__slopes_vif(const vmafgpu__slopes *s, const vmafgpu__slopes_
             const float *filtered[VMAFGPU__SLOPES_VIF] = { k->filtered[0], k->filtered[1], k->filtered[2] };
             vmafgpu__slopes_read(vmafgpu__vif_picture_row(&job.reference, y), job.wide, job.w, bits, k->sample[0]);
             vmafgpu__slopes_read(vmafgpu__vif_picture_row(&distorted, y), job.wide, job.w, bits, k->sample[1]);
-            s->functions->samples(filtered, k->sample[0], k->sample[1], s->vif_weight[scale], job.w, out);
+            s->functions->samples(filtered, k->sample[0], k->sample[1], s->vif_weight[scale], job.w, k->sum);
         }
         if (s->has_vif[scale + 1]) {
             const vmafgpu__slopes_source source = { NULL, s->vif[scale + 1], k->zero, job.w >> 1, job.h >> 1 };
@@ -13716,8 +13728,9 @@ static void vmafgpu__slopes_vif(const vmafgpu__slopes *s, const vmafgpu__slopes_
             s->functions->along_up(k->line, next_taps, next_reach, job.w, k->wide);
             vmafgpu__slopes_fold(k->wide, job.w, next_reach);
             for (int x = 0; x < job.w; x++)
-                out[x] += k->wide[x];
+                k->sum[x] += k->wide[x];
         }
+        memcpy(out, k->sum, (size_t)job.w * sizeof *out);
     }
 }
 
@@ -13858,7 +13871,7 @@ static void vmafgpu__slopes_merge(const vmafgpu__slopes *s, const vmafgpu__slope
                                   int adds) {
     const float unit = 1.0f / 32768, low = (float)vmafgpu__dwt_low[t] * unit, high = (float)vmafgpu__dwt_high[t] * unit;
     const float *const *band = (const float *const *)k->band[i % VMAFGPU__SLOPES_RING];
-    const float *smaller = s->has_adm[s->scale + 1] ? s->adm[s->scale + 1] + (ptrdiff_t)i * w : k->zero;
+    const float *smaller = s->has_adm[s->scale + 1] ? vmafgpu__slopes_plane_row(s->adm[s->scale + 1], w, i) : k->zero;
     s->functions->merge(smaller, band[0], low, high, w, adds, k->low);
     s->functions->merge(band[1], band[2], low, high, w, adds, k->high);
 }
@@ -13925,7 +13938,8 @@ static void vmafgpu__slopes_adm_rows(const vmafgpu__slopes *s, const vmafgpu__sl
                 vmafgpu__slopes_merge(s, k, h - 1, t, w, 1);
         }
         vmafgpu__slopes_unfold(s, k, w, in_width);
-        float *out = scale ? s->adm[scale] + (ptrdiff_t)y * in_width : (float *)(void *)(s->out + y * s->pitch);
+        float *out =
+            scale ? vmafgpu__slopes_plane_row(s->adm[scale], in_width, y) : (float *)(void *)(s->out + y * s->pitch);
         for (int x = 0; x < in_width; x++)
             out[x] = scale ? k->wide[x] : out[x] + k->wide[x];
     }
@@ -14007,14 +14021,15 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
 #define vmafgpu__slopes_add       VMAFGPU__LANES_NAME(vmafgpu__slopes_add)
 #define vmafgpu__slopes_columns   VMAFGPU__LANES_NAME(vmafgpu__slopes_columns)
 
+/* The loops compute whole blocks of LANES columns, so they also read and write columns after the end of a row. */
+
 static void vmafgpu__slopes_means(const uint16_t *line, const uint16_t *taps, int reach, int w, float *out) {
     for (int x = 0; x < w; x += VMAFGPU__LANES) {
-        const int count = w - x < VMAFGPU__LANES ? w - x : VMAFGPU__LANES;
         uint32_t sum[VMAFGPU__LANES] = { 0 };
         for (int k = 0; k <= 2 * reach; k++)
             for (int i = 0; i < VMAFGPU__LANES; i++)
                 sum[i] += (uint32_t)taps[k] * line[x + i + k - reach];
-        for (int i = 0; i < count; i++)
+        for (int i = 0; i < VMAFGPU__LANES; i++)
             out[x + i] = (float)(int32_t)(sum[i] - 0x80000000u) * (1.0f / 16777216); /* mid grey is 128 * 2^24 */
     }
 }
@@ -14024,129 +14039,188 @@ static void vmafgpu__slopes_means(const uint16_t *line, const uint16_t *taps, in
  *   a12  -2 g a2, plus 2 g / n2 where g is not limited */
 static void vmafgpu__slopes_variances(const int32_t *const *variance, const float *const *mean, double gain_limit,
                                       int w, float *const *out) {
-    const int32_t *VMAFGPU__RESTRICT var1 = variance[0], *VMAFGPU__RESTRICT var2 = variance[1],
-                                     *VMAFGPU__RESTRICT cov = variance[2];
-    const float *VMAFGPU__RESTRICT m1 = mean[0], *VMAFGPU__RESTRICT m2 = mean[1];
-    float *VMAFGPU__RESTRICT by2 = out[0], *VMAFGPU__RESTRICT by12 = out[1], *VMAFGPU__RESTRICT rest = out[2];
     const float per_grey = 94548.456f, inverse = 1.0576589e-05f; /* 65536 / ln(2), and its inverse */
-    for (int x = 0; x < w; x++) {
-        const int32_t s1 = var1[x] < VMAFGPU__VIF_NOISE ? VMAFGPU__VIF_NOISE : var1[x], s2 = var2[x], s12 = cov[x];
-        const int is_flat = var1[x] < VMAFGPU__VIF_NOISE, is_lost = s12 <= 0 || s2 <= 0;
-        const double gain = (double)s12 / ((double)s1 + VMAFGPU__VIF_EPSILON);
-        const double left = (double)s2 - gain * (double)s12; /* the integer model truncates it */
-        const double limited = gain < gain_limit ? gain : gain_limit, signal = limited * limited * (double)s1;
-        const float n1 = (float)((left >= 1 ? left : 0) + VMAFGPU__VIF_NOISE);
-        const float more = (float)(signal >= 1 ? signal : 0), g = (float)gain;
-        const float i1 = per_grey / n1, i2 = per_grey / (n1 + more);
-        const float a2 = left >= 1 ? -(more * i1 * i2 * inverse) : 0;
-        const float a12 = gain > gain_limit ? -(2 * g * a2) : left >= 1 ? 2 * g * i1 : 2 * g * i2;
-        by2[x] = is_flat ? -4 / 65025.0f : is_lost ? 0 : a2;
-        by12[x] = is_flat || is_lost ? 0 : a12;
-        rest[x] = 2 * by2[x] * m2[x] + by12[x] * m1[x];
+    for (int x = 0; x < w; x += VMAFGPU__LANES) {
+        const int32_t *VMAFGPU__RESTRICT var1 = variance[0] + x, *VMAFGPU__RESTRICT var2 = variance[1] + x,
+                                         *VMAFGPU__RESTRICT cov = variance[2] + x;
+        const float *VMAFGPU__RESTRICT m1 = mean[0] + x, *VMAFGPU__RESTRICT m2 = mean[1] + x;
+        float *VMAFGPU__RESTRICT by2 = out[0] + x, *VMAFGPU__RESTRICT by12 = out[1] + x,
+                                 *VMAFGPU__RESTRICT rest = out[2] + x;
+        double left[VMAFGPU__LANES], gain[VMAFGPU__LANES], signal[VMAFGPU__LANES];
+        float n1[VMAFGPU__LANES], more[VMAFGPU__LANES], g[VMAFGPU__LANES];
+        int32_t has_rest[VMAFGPU__LANES], is_limited[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            const int32_t s1 = var1[i] < VMAFGPU__VIF_NOISE ? VMAFGPU__VIF_NOISE : var1[i];
+            gain[i] = (double)cov[i] / ((double)s1 + VMAFGPU__VIF_EPSILON);
+            left[i] = (double)var2[i] - gain[i] * (double)cov[i]; /* the integer model truncates it */
+            const double limited = gain[i] < gain_limit ? gain[i] : gain_limit;
+            signal[i] = limited * limited * (double)s1;
+        }
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            n1[i] = (float)((left[i] >= 1 ? left[i] : 0) + VMAFGPU__VIF_NOISE);
+            more[i] = (float)(signal[i] >= 1 ? signal[i] : 0);
+            g[i] = (float)gain[i];
+        }
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            has_rest[i] = left[i] >= 1;
+            is_limited[i] = gain[i] > gain_limit;
+        }
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            const int is_flat = var1[i] < VMAFGPU__VIF_NOISE, is_lost = cov[i] <= 0 || var2[i] <= 0;
+            const float i1 = per_grey / n1[i], i2 = per_grey / (n1[i] + more[i]);
+            const float a2 = has_rest[i] ? -(more[i] * i1 * i2 * inverse) : 0;
+            const float a12 = is_limited[i] ? -(2 * g[i] * a2) : 2 * g[i] * (has_rest[i] ? i1 : i2);
+            by2[i] = is_flat ? -4 / 65025.0f : is_lost ? 0 : a2;
+            by12[i] = is_flat || is_lost ? 0 : a12;
+            rest[i] = 2 * by2[i] * m2[i] + by12[i] * m1[i];
+        }
     }
 }
 
 static void vmafgpu__slopes_filter(const float *const *rows, const float *taps, int reach, int w, int adds,
                                    float *out) {
     for (int x = 0; x < w; x += VMAFGPU__LANES) {
-        const int count = w - x < VMAFGPU__LANES ? w - x : VMAFGPU__LANES;
-        float sum[VMAFGPU__LANES] = { 0 };
-        for (int i = 0; i < count; i++)
+        float sum[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
             sum[i] = taps[0] * rows[reach][x + i];
         for (int t = 1; t <= reach; t++) {
             const float *a = rows[reach - t] + x, *b = rows[reach + t] + x;
-            for (int i = 0; i < count; i++)
+            for (int i = 0; i < VMAFGPU__LANES; i++)
                 sum[i] += taps[t] * (a[i] + b[i]);
         }
-        for (int i = 0; i < count; i++)
-            out[x + i] = adds ? out[x + i] + sum[i] : sum[i];
+        if (adds)
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                out[x + i] += sum[i];
+        else
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                out[x + i] = sum[i];
     }
 }
 
 static void vmafgpu__slopes_along(const float *line, const float *taps, int reach, int w, float *out) {
     for (int x = -reach; x < w + reach; x += VMAFGPU__LANES) {
-        const int count = w + reach - x < VMAFGPU__LANES ? w + reach - x : VMAFGPU__LANES;
-        float sum[VMAFGPU__LANES] = { 0 };
-        for (int i = 0; i < count; i++)
-            sum[i] = taps[0] * line[x + i];
+        const float *in = line + x;
+        float sum[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            sum[i] = taps[0] * in[i];
         for (int t = 1; t <= reach; t++)
-            for (int i = 0; i < count; i++)
-                sum[i] += taps[t] * (line[x + i - t] + line[x + i + t]);
-        for (int i = 0; i < count; i++)
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                sum[i] += taps[t] * (in[i - t] + in[i + t]);
+        for (int i = 0; i < VMAFGPU__LANES; i++)
             out[x + i] = sum[i];
     }
 }
 
 /* Even columns use the even taps, odd columns the odd ones. */
 static void vmafgpu__slopes_along_up(const float *line, const float *taps, int reach, int w, float *out) {
-    const int first = -(reach / 2) - 1, end = (w + reach + 1) / 2;
-    for (int j = first; j < end; j++) {
-        float even = taps[0] * line[j], odd = taps[1] * (line[j] + line[j + 1]);
+    for (int j = -(reach / 2) - 1; j < (w + reach + 1) / 2; j += VMAFGPU__LANES) {
+        const float *in = line + j;
+        float even[VMAFGPU__LANES], odd[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            even[i] = taps[0] * in[i];
+            odd[i] = taps[1] * (in[i] + in[i + 1]);
+        }
         for (int t = 2; t <= reach; t += 2)
-            even += taps[t] * (line[j - t / 2] + line[j + t / 2]);
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                even[i] += taps[t] * (in[i - t / 2] + in[i + t / 2]);
         for (int t = 3; t <= reach; t += 2)
-            odd += taps[t] * (line[j - (t - 1) / 2] + line[j + (t + 1) / 2]);
-        out[2 * j] = even;
-        out[2 * j + 1] = odd;
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                odd[i] += taps[t] * (in[i - (t - 1) / 2] + in[i + (t + 1) / 2]);
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            out[2 * (j + i)] = even[i];
+            out[2 * (j + i) + 1] = odd[i];
+        }
     }
 }
 
 static void vmafgpu__slopes_samples(const float *const *filtered, const float *r, const float *d, float weight, int w,
                                     float *out) {
     const float *a = filtered[0], *b = filtered[1], *c = filtered[2];
-    for (int x = 0; x < w; x++)
-        out[x] = weight * (2 * d[x] * a[x] + r[x] * b[x] - c[x]);
+    for (int x = 0; x < w; x += VMAFGPU__LANES)
+        for (int i = x; i < x + VMAFGPU__LANES; i++)
+            out[i] = weight * (2 * d[i] * a[i] + r[i] * b[i] - c[i]);
 }
 
 static void vmafgpu__slopes_cubes(const uint32_t *column_sum, const uint32_t *centre, const int32_t *const *signal,
                                   const int *shift, const float *unit, const float *weight, int first, int end,
                                   float *const *u, float *all) {
-    for (int b = 0; b < VMAFGPU__BANDS; b++) {
-        const int32_t *VMAFGPU__RESTRICT in = signal[b];
-        float *VMAFGPU__RESTRICT out = u[b];
-        for (int x = first; x < end; x++) {
-            const uint32_t threshold = column_sum[x - 1] + column_sum[x] + column_sum[x + 1] + centre[x];
-            const int32_t rest = (int32_t)((uint32_t)in[x] - (threshold << shift[b]));
-            const float masked = rest > 0 ? (float)rest * unit[b] : 0;
-            out[x] = weight[b] * masked * masked;
+    for (int x = first; x < end; x += VMAFGPU__LANES) {
+        uint32_t threshold[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            threshold[i] = column_sum[x + i - 1] + column_sum[x + i] + column_sum[x + i + 1] + centre[x + i];
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            const int32_t *VMAFGPU__RESTRICT in = signal[b] + x;
+            float *VMAFGPU__RESTRICT out = u[b] + x;
+            const int bits = shift[b];
+            const float grey = unit[b], slope = weight[b];
+            for (int i = 0; i < VMAFGPU__LANES; i++) {
+                const int32_t rest = (int32_t)((uint32_t)in[i] - (threshold[i] << bits));
+                const float masked = (float)(rest > 0 ? rest : 0) * grey;
+                out[i] = slope * masked * masked;
+            }
         }
     }
-    for (int x = first; x < end; x++)
-        all[x] = u[0][x] + u[1][x] + u[2][x];
+    for (int b = 0; b < VMAFGPU__BANDS; b++)
+        memset(u[b] + end, 0, VMAFGPU__LANES * sizeof(float));
+    for (int x = first; x < end; x += VMAFGPU__LANES)
+        for (int i = x; i < x + VMAFGPU__LANES; i++)
+            all[i] = u[0][i] + u[1][i] + u[2][i];
 }
 
 static void vmafgpu__slopes_box_down(const float *above, const float *own, const float *below, int w, float *out) {
-    for (int x = 0; x < w; x++)
-        out[x] = own[x] + (above[x] + below[x]);
+    for (int x = 0; x < w; x += VMAFGPU__LANES)
+        for (int i = x; i < x + VMAFGPU__LANES; i++)
+            out[i] = own[i] + (above[i] + below[i]);
 }
 
 static void vmafgpu__slopes_box_along(const float *line, int w, float *out) {
-    for (int x = 0; x < w; x++)
-        out[x] = line[x] + (line[x - 1] + line[x + 1]);
+    for (int x = 0; x < w; x += VMAFGPU__LANES)
+        for (int i = x; i < x + VMAFGPU__LANES; i++)
+            out[i] = line[i] + (line[i - 1] + line[i + 1]);
 }
 
 static void vmafgpu__slopes_band(const float *side, const uint8_t *uses_impairment, const float *const *u,
                                  const float *const *mask, int w, float *out) {
-    const float *u0 = u[0], *u1 = u[1], *m0 = mask[0], *m1 = mask[1];
-    for (int x = 0; x < w; x++) {
-        const float restored = u0[x] - m0[x], impaired = u1[x] - m1[x];
-        out[x] = side[x] * (uses_impairment[x] ? impaired : restored);
+    for (int x = 0; x < w; x += VMAFGPU__LANES) {
+        const float *u0 = u[0] + x, *u1 = u[1] + x, *m0 = mask[0] + x, *m1 = mask[1] + x;
+        float restored[VMAFGPU__LANES], impaired[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            restored[i] = u0[i] - m0[i];
+            impaired[i] = u1[i] - m1[i];
+        }
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            out[x + i] = side[x + i] * (uses_impairment[x + i] ? impaired[i] : restored[i]);
     }
 }
 
 static void vmafgpu__slopes_add(const float *low, const float *high, float low_tap, float high_tap, int w, int adds,
                                 float *out) {
-    for (int x = 0; x < w; x++) {
-        const float sum = low_tap * low[x] + high_tap * high[x];
-        out[x] = adds ? out[x] + sum : sum;
+    for (int x = 0; x < w; x += VMAFGPU__LANES) {
+        float sum[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            sum[i] = low_tap * low[x + i] + high_tap * high[x + i];
+        if (adds)
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                out[x + i] += sum[i];
+        else
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                out[x + i] = sum[i];
     }
 }
 
 static void vmafgpu__slopes_columns(const float *low, const float *high, const float *const *taps, int w, float *out) {
     const float *l = taps[0], *h = taps[1];
-    for (int j = 0; j < w; j++) {
-        out[2 * j] = (l[1] * low[j] + h[1] * high[j]) + (l[3] * low[j - 1] + h[3] * high[j - 1]);
-        out[2 * j + 1] = (l[0] * low[j + 1] + h[0] * high[j + 1]) + (l[2] * low[j] + h[2] * high[j]);
+    for (int x = 0; x < w; x += VMAFGPU__LANES) {
+        const float *a = low + x, *b = high + x;
+        float even[VMAFGPU__LANES], odd[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            even[i] = (l[1] * a[i] + h[1] * b[i]) + (l[3] * a[i - 1] + h[3] * b[i - 1]);
+            odd[i] = (l[0] * a[i + 1] + h[0] * b[i + 1]) + (l[2] * a[i] + h[2] * b[i]);
+        }
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            out[2 * (x + i)] = even[i];
+            out[2 * (x + i) + 1] = odd[i];
+        }
     }
 }
 

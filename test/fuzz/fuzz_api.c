@@ -2415,7 +2415,8 @@ static const struct {
     {call_wait_on_stream, 1}, {call_after_stream, 1}, {call_score_at, 3},    {call_value_at, 3},    {call_pool, 3},
     {call_percentile, 1},
     {call_names, 1},        {call_predict, 2},       {call_score_pair, 6},  {call_score_wrong, 1}, {call_edit_begin, 3},
-    {call_edit_try, 6},     {call_edit_commit, 3},   {call_edit_gradient, 1}, {call_edit_map, 1}, {call_edit_slopes, 1},  {call_map_next, 8},
+    {call_edit_try, 6},     {call_edit_commit, 3},   {call_edit_gradient, 1}, {call_edit_map, 1},
+    {call_edit_slopes, 1},  {call_map_next, 8},
     {call_open_wrong, 1},   {call_no_frames, 1},     {call_fault, 4},       {call_no_memory, 1},
 };
 /* clang-format on */

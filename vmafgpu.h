@@ -175,6 +175,20 @@
  *     vmafgpu_request_map(v, map, VMAFGPU_MEMORY_HOST);                       // for the next pair that is scored
  *     vmafgpu_push(v, &ref, &dist);
  *
+ * SLOPES show how the score changes with each luma sample: vmafgpu_edit_slopes() computes the derivative of the
+ * prediction of the first model, for use in filters, encoders and training. Slopes require config.slopes,
+ * config.max_edit_size and the CPU. They describe small, structured changes: if all samples move by one code value in
+ * the direction of the slopes or of the reference, the exact change usually differs by 5 to 10 % from the sum over
+ * slope * change. In very dark pictures, it can differ by more than half. Slopes do not predict the effect of white
+ * noise, which is of second order, and they ignore that ADM jumps where two coefficients differ in direction by one
+ * degree. They replace neither vmafgpu_edit_try() nor maps. A frame that climbs the slopes gets a higher score, but not
+ * necessarily a better picture; this also applies to the neg models.
+ *
+ *     if (vmafgpu_edit_begin(v, &ref, &dist, NULL, NULL, NULL) == VMAFGPU_OK)
+ *         vmafgpu_edit_slopes(v, slopes, 0, VMAFGPU_MEMORY_HOST);             // requires cfg.slopes, cfg.max_edit_size
+ *     for (int64_t k = 0; k < (int64_t)cfg.width * cfg.height; k++)
+ *         value += slopes[k] * change[k];                                     // points, for small changes
+ *
  * RGB. Each of the two frames can be RGB or YUV: for example, the reference can be an image from a game engine, while
  * the distorted frame is decoded NV12 video. RGB frames are converted to YUV in the format of the config; only the
  * planes that the features use are computed. config.colour must specify the conversion; nothing is guessed. See
@@ -494,8 +508,8 @@
  *                                  files still contain the kernels of omitted features. If you need only v0.6 and v1
  *                                  models, except the float models, define VMAFGPU_NO_PSNR, _SSIM, _PSNR_HVS, _CIEDE
  *                                  and _FLOAT
- *   VMAFGPU_NO_EDITS               no edits and no maps: config.max_edit_size and config.map_block_size are refused.
- *                                  Implied if adm or vif is omitted
+ *   VMAFGPU_NO_EDITS               no edits, maps and slopes: config.max_edit_size, .map_block_size and .slopes are
+ *                                  refused. Implied if adm or vif is omitted
  *   VMAFGPU_NO_RGB                 no RGB frames: config.colour is refused
  *   VMAFGPU_MODEL_HEADER "file.h"  path of model_embed.h, relative to the folder of this header or to an include folder
  *                                  (-I); default "models/model_embed.h"
@@ -623,13 +637,13 @@
  * vectorises, labelled "lanes", or explicit vector code, labelled "vectors"), code for GPUs, and tables:
  *   >>pixels            conversion of RGB frames to planes  >>vif               visual information fidelity, integers
  *   >>motion            difference of blurred references    >>adm               lost and added detail, integers
- *   >>cambi             banding in flat areas               >>speed             speed_chroma: entropy, float
- *   >>speed temporal    entropy of luma changes, float      >>floats            code shared by the float features
- *   >>psnr              peak signal-to-noise ratio          >>float psnr        float_psnr and float_moment
- *   >>ssim              float_ssim and float_ms_ssim        >>psnr_hvs          PSNR of visible errors, 8x8 blocks
- *   >>float adm         adm in float                        >>ciede             CIEDE2000 colour difference
- *   >>float ansnr       SNR of smoothed pictures            >>float motion      motion in float
- *   >>float vif         vif in float
+ *   >>slopes            derivatives by samples of vif, adm  >>cambi             banding in flat areas
+ *   >>speed             speed_chroma: entropy, float        >>speed temporal    entropy of luma changes, float
+ *   >>floats            code shared by the float features   >>psnr              peak signal-to-noise ratio
+ *   >>float psnr        float_psnr and float_moment         >>ssim              float_ssim and float_ms_ssim
+ *   >>psnr_hvs          PSNR of visible errors, 8x8 blocks  >>float adm         adm in float
+ *   >>ciede             CIEDE2000 colour difference         >>float ansnr       SNR of smoothed pictures
+ *   >>float motion      motion in float                     >>float vif         vif in float
  * Backends, scores and the API:
  *   >>cpu               choice of the instruction set       >>cpu backend       frames and memory on the CPU
  *   >>frame checks      pointers, pitches, kinds of memory  >>lzma              decompression of kernels
@@ -715,7 +729,7 @@
 #define VMAFGPU_VERSION_STRING "0.1.0"
 /* Version number of the binary interface (ABI). It changes if a struct, an enumerator or an existing function
  * changes. */
-#define VMAFGPU_ABI 0
+#define VMAFGPU_ABI 1
 
 /* VMAFGPU_STATIC makes every function private to the file that defines VMAFGPU_IMPLEMENTATION. */
 #ifndef VMAFGPU_API
@@ -1227,6 +1241,10 @@ typedef struct vmafgpu_config {
     void          (*on_heatmap)(void *user, const vmafgpu_heatmap *map);
     void           *on_heatmap_user;
 
+    int             slopes;               /* 1: allows vmafgpu_edit_slopes(). Requires `max_edit_size` and a model that
+                                             uses only adm, vif and motion. Needs 3 bytes of memory per pixel, plus 600
+                                             bytes per column and thread. Slopes have no GPU kernels: with AUTO, the
+                                             whole context uses the CPU */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -1570,6 +1588,19 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradi
  *     memory in both cases. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafgpu_block *blocks, int *across,
                                                int *down);
+
+/* Computes the slope of each luma sample of the base: the derivative of the prediction of the first model (before
+ * transform and clip) with respect to the sample of the distorted frame, in points per code value. SLOPES in the manual
+ * describes how accurate slopes are. Requires config.slopes.
+ *   - `slopes` receives one float per sample, row by row. `pitch` is the distance in bytes from row to row; it can be
+ *     negative, and 0 means tightly packed. The address and the pitch must be multiples of 4. `memory` must be HOST or
+ *     PINNED.
+ *   - If the model has no derivative at a sample, the slope is a one-sided derivative or 0. Slopes are never NaN if the
+ *     base has a score.
+ *   - A bootstrap model is represented by its main SVM.
+ *   - The bits of slopes do not depend on the instruction set, the number of threads or the compiler. With one thread,
+ *     the call takes about 0.25 seconds at 1080p. */
+VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory);
 
 /* Requests a map that shows which parts of a frame lower its VMAF score. The map is computed for the next pair that is
  * pushed and scored. Requires config.map_block_size. The map has one float per block of map_block_size x map_block_size
@@ -6151,7 +6182,7 @@ typedef struct vmafgpu__temporal {
  * compiled out. */
 /* clang-format off */
 #define VMAFGPU__LEVEL_CHAPTERS(X) \
-    X(pixels, PIXELS) X(vif, VIF) X(motion, MOTION) X(adm, ADM) X(cambi, CAMBI) X(speed, SPEED) \
+    X(pixels, PIXELS) X(vif, VIF) X(motion, MOTION) X(adm, ADM) X(slopes, SLOPES) X(cambi, CAMBI) X(speed, SPEED) \
     X(floats, FLOATS) X(psnr, PSNR) \
     X(float_psnr, FLOAT_PSNR) X(ssim, SSIM) X(psnr_hvs, PSNR_HVS) X(float_adm, FLOAT_ADM) X(ciede, CIEDE) \
     X(float_ansnr, FLOAT_ANSNR) \
@@ -13410,6 +13441,826 @@ VMAFGPU__COLD_END
 #define VMAFGPU__ADM_FEATURE VMAFGPU__LEFT_OUT("adm", "VMAFGPU_NO_ADM", vmafgpu__adm_columns)
 #define VMAFGPU__ADM_LEVEL   NULL
 #define VMAFGPU__ADM_PIECE   NULL, NULL
+#endif
+
+/* ================================================================================================
+ * >>slopes                                       derivatives with respect to samples
+ * ================================================================================================
+ * Computes by how much the prediction of a model rises per code value, for each luma sample of the distorted picture.
+ * This is the derivative of the smooth model: the formulas of vif and adm without rounding, at a pair whose sums are
+ * known. The derivatives with respect to the sums (see >>edits arithmetic) are the weights with which this chapter
+ * starts. It goes from the sums back to the samples, scale by scale, from the smallest scale to the frame:
+ *   VIF   The derivatives with respect to a sample are those of the variance s2 and the covariance s12 of all windows
+ *         that contain the sample. With T as the filter, T' as its adjoint, m1 and m2 as the means of the reference r
+ *         and of the distorted picture d, and a2 and a12 as the derivatives with respect to s2 and s12:
+ *             2 d T'(a2) + r T'(a12) - T'(2 a2 m2 + a12 m1)
+ *         The derivatives of the next scale are added, after the adjoint of its filter and decimation.
+ *   ADM   The signal x of a coefficient is masked by the threshold, which is a sum over nine coefficients. The
+ *         derivative of a sum of cubes with respect to the signal is u = 3 x^2, and that with respect to the mask is
+ *         minus the sum of u over the same nine coefficients. A distorted coefficient t is the sum of a restored part r
+ *         and an impairment a. Where t is below the reference o (or where the gain applies), a change of t changes only
+ *         r, elsewhere only a. The adjoint of the wavelet converts the derivatives of the bands to those of its input.
+ * Where the model has no derivative (r jumps when the angle between two coefficients becomes larger than a degree) or
+ * where the formulas are undefined (sums of zero), this chapter uses the derivative on one side, or 0.
+ *
+ * The bits do not depend on the backend, the instruction set, the number of threads or the division into strips:
+ *   - Decisions and statistics are those of the integer model. Integers are converted to float once.
+ *   - Everything else is float, without contraction. Each output is computed in the order of the formulas here: first
+ *     down the columns, then along the rows, and from the centre of a filter outwards. Reflected samples are added
+ *     afterwards, first those of the upper or left edge, then those of the lower or right edge.
+ *   - There are no float sums over a frame.
+ * Samples and means are centred at mid grey, so that the three terms of VIF do not cancel each other.
+ * Subsections: "on the CPU", "lanes", "tables".
+ */
+#ifndef VMAFGPU_NO_EDITS
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- on the CPU ---- */
+
+enum {
+    VMAFGPU__SLOPES_REACH = 8,   /* of the widest filter */
+    VMAFGPU__SLOPES_ROWS = 17,   /* rows of the widest filter */
+    VMAFGPU__SLOPES_RING = 4,    /* rows of bands that are kept */
+    VMAFGPU__SLOPES_STRIP = 64,  /* rows of a task; an even number */
+    VMAFGPU__SLOPES_MARGIN = 96, /* columns before and after a line */
+    VMAFGPU__SLOPES_VIF = 3      /* planes that T' is applied to */
+};
+
+/* Functions for rows. Lines have margins; see SLOPES_MARGIN. */
+typedef struct vmafgpu__slopes_functions {
+    /* Converts integer means, which are filtered vertically, to centred means in grey levels. */
+    void (*means)(const uint16_t *line, const uint16_t *taps, int reach, int w, float *out);
+    /* Computes a2, a12 and 2 a2 m2 + a12 m1 from the variances s1, s2, s12 and the means. */
+    void (*variances)(const int32_t *const *variance, const float *const *mean, double gain_limit, int w,
+                      float *const *out);
+    /* Filters vertically. `rows` has 2 * reach + 1 rows, `taps` starts with the tap of the centre. If `adds` is set,
+     * adds the result to `out`. */
+    void (*down)(const float *const *rows, const float *taps, int reach, int w, int adds, float *out);
+    /* Filters horizontally, and writes columns -reach..w + reach - 1. Reads zeros before and after the line. */
+    void (*along)(const float *line, const float *taps, int reach, int w, float *out);
+    /* As `along`, but columns of `line` are two columns apart in `out`. */
+    void (*along_up)(const float *line, const float *taps, int reach, int w, float *out);
+    /* Combines the three filtered planes with the samples r and d. */
+    void (*samples)(const float *const *filtered, const float *r, const float *d, float weight, int w, float *out);
+    /* Computes the derivatives u of the cubes with respect to the three signals, and their sum, in columns
+     * first..end-1. */
+    void (*cubes)(const uint32_t *column_sum, const uint32_t *centre, const int32_t *const *signal, const int *shift,
+                  const float *unit, const float *weight, int first, int end, float *const *u, float *all);
+    /* Sums three rows, and adds to that three columns each: the adjoint of the mask, without its edges. */
+    void (*box_down)(const float *above, const float *own, const float *below, int w, float *out);
+    void (*box_along)(const float *line, int w, float *out);
+    /* Computes the derivatives of a band: side * (u - mask). uses_impairment chooses u and mask: with [0] or [1]. */
+    void (*band)(const float *side, const uint8_t *uses_impairment, const float *const *u, const float *const *mask,
+                 int w, float *out);
+    /* Adds a low-pass and a high-pass line with two factors, to `out` if `adds` is set. */
+    void (*merge)(const float *low, const float *high, float low_tap, float high_tap, int w, int adds, float *out);
+    /* The horizontal adjoint of the wavelet, without its edges. Writes 2 * w columns. */
+    void (*unfold)(const float *low, const float *high, const float *const *taps, int w, float *out);
+} vmafgpu__slopes_functions;
+
+/* The working memory of one thread. */
+typedef struct vmafgpu__slopes_worker {
+    vmafgpu__vif_tap_lines taps;
+    void *adm_scratch;
+    unsigned char *lines; /* all lines below are in one piece of memory, which is zeroed for each strip */
+    size_t lines_size;
+    float *ring[VMAFGPU__SLOPES_VIF][VMAFGPU__SLOPES_ROWS], *filtered[VMAFGPU__SLOPES_VIF];
+    float *mean[2], *sample[2], *zero, *line, *wide, *box, *sum;
+    /* Rows of bands; [y % RING]. In `cube`, `all` and `mask`, [0] is of the numerator and [1] of the impairment. */
+    float *side[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS], *band[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS];
+    uint8_t *uses_impairment[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS];
+    float *cube[VMAFGPU__SLOPES_RING][2][VMAFGPU__BANDS], *all[VMAFGPU__SLOPES_RING][2], *mask[2], *low, *high;
+} vmafgpu__slopes_worker;
+
+typedef struct vmafgpu__slopes {
+    const vmafgpu *v;
+    const vmafgpu__slopes_functions *functions;
+    double gain_limit;
+    vmafgpu__adm_variant adm_variant;
+    float vif_weight[VMAFGPU__SCALES];                    /* derivatives by the sum of logarithms, per code value */
+    float adm_weight[VMAFGPU__SCALES][2][VMAFGPU__BANDS]; /* three times the derivatives by the sum of cubes */
+    int has_vif[VMAFGPU__SCALES + 1], has_adm[VMAFGPU__SCALES + 1]; /* whether this or a smaller scale has a weight */
+    float *vif[VMAFGPU__SCALES], *adm[VMAFGPU__SCALES]; /* derivatives by the input of a scale; none at scale 0 */
+    unsigned char *out;
+    ptrdiff_t pitch;
+    int scale, count, next; /* next: atomic; the first strip that no thread has claimed */
+    vmafgpu__slopes_worker *workers;
+} vmafgpu__slopes;
+
+static float *vmafgpu__slopes_line(vmafgpu__carver *c, int w) {
+    return (float *)vmafgpu__carve_line(c, vmafgpu__padded(w), VMAFGPU__SLOPES_MARGIN, sizeof(float));
+}
+
+/* Rows are padded to whole chunks, whose last columns stay 0. */
+static float *vmafgpu__slopes_plane(vmafgpu__carver *c, int w, int h) {
+    return (float *)vmafgpu__carve(c, (uint64_t)vmafgpu__padded(w) * (uint64_t)h * sizeof(float));
+}
+
+static float *vmafgpu__slopes_plane_row(float *plane, int w, int y) {
+    return plane + (ptrdiff_t)vmafgpu__padded(w) * y;
+}
+
+static void vmafgpu__slopes_worker_layout(vmafgpu__carver *c, const vmafgpu *v, vmafgpu__slopes_worker *k) {
+    const int w = v->config.width, half = (w + 1) / 2;
+    vmafgpu__carve_vif_lines(c, w, &k->taps);
+    k->adm_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(w, 1, 1));
+    k->lines = (unsigned char *)vmafgpu__carve(c, 0);
+    const uint64_t first = c->used;
+    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++) {
+        for (int y = 0; y < VMAFGPU__SLOPES_ROWS; y++)
+            k->ring[i][y] = vmafgpu__slopes_line(c, w);
+        k->filtered[i] = vmafgpu__slopes_line(c, w);
+    }
+    for (int i = 0; i < 2; i++) {
+        k->mean[i] = vmafgpu__slopes_line(c, w);
+        k->sample[i] = vmafgpu__slopes_line(c, w);
+        k->mask[i] = vmafgpu__slopes_line(c, half);
+    }
+    k->zero = vmafgpu__slopes_line(c, w);
+    k->line = vmafgpu__slopes_line(c, w);
+    k->wide = vmafgpu__slopes_line(c, w);
+    k->box = vmafgpu__slopes_line(c, half);
+    k->sum = vmafgpu__slopes_line(c, w);
+    k->low = vmafgpu__slopes_line(c, half);
+    k->high = vmafgpu__slopes_line(c, half);
+    for (int y = 0; y < VMAFGPU__SLOPES_RING; y++) {
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            k->side[y][b] = vmafgpu__slopes_line(c, half);
+            k->band[y][b] = vmafgpu__slopes_line(c, half);
+            k->uses_impairment[y][b] = (uint8_t *)vmafgpu__carve(c, vmafgpu__padded(half));
+        }
+        for (int which = 0; which < 2; which++) {
+            k->all[y][which] = vmafgpu__slopes_line(c, half);
+            for (int b = 0; b < VMAFGPU__BANDS; b++)
+                k->cube[y][which][b] = vmafgpu__slopes_line(c, half);
+        }
+    }
+    k->lines_size = (size_t)(c->used - first);
+}
+
+/* Lays out the memory of a context. If c->base is NULL, only computes the size. */
+static vmafgpu__slopes *vmafgpu__slopes_layout(vmafgpu__carver *c, const vmafgpu *v) {
+    vmafgpu__slopes sizes, *s = (vmafgpu__slopes *)vmafgpu__carve(c, sizeof *s);
+    vmafgpu__slopes_worker unused;
+    vmafgpu__slopes *to = s ? s : &sizes;
+    to->vif[0] = to->adm[0] = NULL;
+    for (int i = 1; i < VMAFGPU__SCALES; i++) {
+        to->vif[i] = vmafgpu__slopes_plane(c, v->config.width >> i, v->config.height >> i);
+        to->adm[i] = vmafgpu__slopes_plane(c, vmafgpu__adm_size(v->config.width, i - 1),
+                                           vmafgpu__adm_size(v->config.height, i - 1));
+    }
+    to->workers = (vmafgpu__slopes_worker *)vmafgpu__carve(c, sizeof *to->workers * (size_t)v->config.threads);
+    for (int i = 0; i < v->config.threads; i++)
+        vmafgpu__slopes_worker_layout(c, v, s ? &to->workers[i] : &unused);
+    return s;
+}
+
+/* ---- VIF ---- */
+
+static vmafgpu__vif_picture vmafgpu__slopes_picture(const vmafgpu__cpu *cpu, int scale, int frame) {
+    vmafgpu__vif_picture picture;
+    memset(&picture, 0, sizeof picture);
+    picture.row = scale ? (const void *)cpu->vif[scale][frame].data : cpu->staging_buffer[frame];
+    picture.pitch = scale ? 2 * cpu->vif[scale][frame].stride : (ptrdiff_t)cpu->row_bytes;
+    return picture;
+}
+
+/* Converts a row of a picture to grey levels, centred. */
+static void vmafgpu__slopes_read(const void *row, int wide, int w, int bits, float *out) {
+    const int32_t centre = (int32_t)1 << (bits - 1);
+    const float unit = 1.0f / (float)(1 << (bits - 8));
+    for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK) {
+        uint16_t in[VMAFGPU__CHUNK];
+        vmafgpu__read_chunk(row, wide, x, w, in);
+        for (int i = 0; i < VMAFGPU__CHUNK && x + i < w; i++)
+            out[x + i] = (float)((int32_t)in[i] - centre) * unit;
+    }
+}
+
+/* Adds the samples that a filter reads beyond the edges of a row to the samples that they reflect. */
+static void vmafgpu__slopes_fold(float *line, int w, int reach) {
+    for (int k = 1; k <= reach; k++)
+        line[k] += line[-k];
+    for (int k = 1; k <= reach; k++)
+        line[w - 1 - k] += line[w - 1 + k];
+}
+
+/* The rows to which the vertical adjoint of a filter is applied. */
+typedef struct vmafgpu__slopes_source {
+    const float *const *ring; /* row y is [y % ROWS]; NULL if row 2 * y is row y of `plane` and odd rows are 0 */
+    float *plane;
+    const float *zero;
+    int w, h;
+} vmafgpu__slopes_source;
+
+static const float *vmafgpu__slopes_source_row(const vmafgpu__slopes_source *s, int y) {
+    if (s->ring)
+        return y < 0 || y >= s->h ? s->zero : s->ring[y % VMAFGPU__SLOPES_ROWS];
+    return y < 0 || y & 1 || y / 2 >= s->h ? s->zero : vmafgpu__slopes_plane_row(s->plane, s->w, y / 2);
+}
+
+/* Computes row y of the vertical adjoint of a filter with reflection: the result for row y, plus the results for the
+ * rows beyond the edges that reflect row y. */
+static void vmafgpu__slopes_down(const vmafgpu__slopes_functions *f, const vmafgpu__slopes_source *source, int y, int h,
+                                 const float *taps, int reach, float *out) {
+    const int from[3] = { y, -y, 2 * (h - 1) - y };
+    for (int k = 0; k < 3; k++) {
+        const float *rows[VMAFGPU__SLOPES_ROWS];
+        if ((k == 1 && (y < 1 || y > reach)) || (k == 2 && (y > h - 2 || y < h - 1 - reach)))
+            continue;
+        for (int t = -reach; t <= reach; t++)
+            rows[t + reach] = vmafgpu__slopes_source_row(source, from[k] + t);
+        f->down(rows, taps, reach, source->w, k > 0, out);
+    }
+}
+
+static void vmafgpu__slopes_taps(int scale, float *taps) {
+    const int reach = vmafgpu__vif_reach(scale);
+    for (int t = 0; t <= reach; t++)
+        taps[t] = (float)vmafgpu__vif_taps[scale][reach + t] / 65536;
+}
+
+/* Computes the row y of the three planes to which the adjoint is applied. */
+static void vmafgpu__slopes_vif_row(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k,
+                                    const vmafgpu__vif_job *job, const vmafgpu__vif_picture *distorted, int y) {
+    const int reach = vmafgpu__vif_reach(job->scale);
+    const int32_t *variance[3] = { k->taps.variance[0], k->taps.variance[1], k->taps.variance[2] };
+    const float *mean[2] = { k->mean[0], k->mean[1] };
+    float *out[VMAFGPU__SLOPES_VIF];
+    vmafgpu__vif_row(job, &k->taps, distorted, y);
+    for (int i = 0; i < 2; i++)
+        s->functions->means(k->taps.mean[i], vmafgpu__vif_taps[job->scale], reach, job->w, k->mean[i]);
+    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++)
+        out[i] = k->ring[i][y % VMAFGPU__SLOPES_ROWS];
+    s->functions->variances(variance, mean, s->gain_limit, job->w, out);
+    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++)
+        memset(out[i] + job->w, 0, VMAFGPU__CHUNK / 2 * sizeof *out[i]);
+}
+
+/* Computes the derivatives by rows first..end-1 of a VIF picture. */
+static void vmafgpu__slopes_vif(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int first, int end) {
+    const vmafgpu *v = s->v;
+    const int scale = s->scale, reach = vmafgpu__vif_reach(scale), next_reach = vmafgpu__vif_reach(scale + 1);
+    const int bits = scale ? 16 : v->config.bit_depth;
+    const vmafgpu__vif_picture distorted = vmafgpu__slopes_picture(v->cpu, scale, 1);
+    float taps[1 + VMAFGPU__SLOPES_REACH], next_taps[1 + VMAFGPU__SLOPES_REACH];
+    vmafgpu__vif_job job;
+    memset(&job, 0, sizeof job);
+    job.reference = vmafgpu__slopes_picture(v->cpu, scale, 0);
+    job.bit_depth = v->config.bit_depth;
+    job.scale = scale;
+    job.wide = scale || v->cpu->wide;
+    job.w = v->config.width >> scale;
+    job.h = v->config.height >> scale;
+    vmafgpu__slopes_taps(scale, taps);
+    if (s->has_vif[scale + 1])
+        vmafgpu__slopes_taps(scale + 1, next_taps);
+    int made = first > reach ? first - reach : 0; /* rows of the ring that have been computed */
+    for (int y = first; y < end && y < job.h; y++) {
+        float *out =
+            scale ? vmafgpu__slopes_plane_row(s->vif[scale], job.w, y) : (float *)(void *)(s->out + y * s->pitch);
+        memset(k->sum, 0, (size_t)job.w * sizeof *k->sum);
+        for (; s->vif_weight[scale] != 0 && made <= y + reach && made < job.h; made++)
+            vmafgpu__slopes_vif_row(s, k, &job, &distorted, made);
+        for (int i = 0; i < VMAFGPU__SLOPES_VIF && s->vif_weight[scale] != 0; i++) {
+            const float *ring[VMAFGPU__SLOPES_ROWS];
+            for (int row = 0; row < VMAFGPU__SLOPES_ROWS; row++)
+                ring[row] = k->ring[i][row];
+            const vmafgpu__slopes_source source = { ring, NULL, k->zero, job.w, job.h };
+            vmafgpu__slopes_down(s->functions, &source, y, job.h, taps, reach, k->line);
+            s->functions->along(k->line, taps, reach, job.w, k->filtered[i]);
+            vmafgpu__slopes_fold(k->filtered[i], job.w, reach);
+        }
+        if (s->vif_weight[scale] != 0) {
+            const float *filtered[VMAFGPU__SLOPES_VIF] = { k->filtered[0], k->filtered[1], k->filtered[2] };
+            vmafgpu__slopes_read(vmafgpu__vif_picture_row(&job.reference, y), job.wide, job.w, bits, k->sample[0]);
+            vmafgpu__slopes_read(vmafgpu__vif_picture_row(&distorted, y), job.wide, job.w, bits, k->sample[1]);
+            s->functions->samples(filtered, k->sample[0], k->sample[1], s->vif_weight[scale], job.w, k->sum);
+        }
+        if (s->has_vif[scale + 1]) {
+            const vmafgpu__slopes_source source = { NULL, s->vif[scale + 1], k->zero, job.w >> 1, job.h >> 1 };
+            memset(k->line, 0, (size_t)job.w * sizeof *k->line);
+            vmafgpu__slopes_down(s->functions, &source, y, job.h, next_taps, next_reach, k->line);
+            s->functions->along_up(k->line, next_taps, next_reach, job.w, k->wide);
+            vmafgpu__slopes_fold(k->wide, job.w, next_reach);
+            for (int x = 0; x < job.w; x++)
+                k->sum[x] += k->wide[x];
+        }
+        memcpy(out, k->sum, (size_t)job.w * sizeof *out);
+    }
+}
+
+/* ---- ADM ---- */
+
+static int vmafgpu__slopes_sign(int32_t v) {
+    return (v > 0) - (v < 0);
+}
+
+/* For each coefficient of a row, decides whether a change of t changes the restored part or the impairment. Stores the
+ * contrast sensitivity, with the sign of that part. */
+static void vmafgpu__slopes_sides(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale,
+                                  int first, int end, float *const *side, uint8_t *const *uses_impairment) {
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const int32_t *o = lines->band[0][band], *t = lines->band[1][band];
+        const uint32_t factor = variant->factor[scale][band == 2];
+        const float sensitivity = (float)factor / (scale ? 4294967296.0f : band < 2 ? 2097152.0f : 8388608.0f);
+        for (int x = first; x < end; x++) {
+            int32_t r = lines->restored[band][x];
+            if (r && lines->same_angle[x])
+                r = vmafgpu__adm_enhance(r, o[x], t[x], variant->gain_limit);
+            const int has_part = o[x] != 0 && t[x] != 0 && (o[x] ^ t[x]) >= 0;
+            const int is_below = (uint32_t)vmafgpu__magnitude(t[x]) <= (uint32_t)vmafgpu__magnitude(o[x]);
+            const int is_restored = has_part && (is_below || (lines->same_angle[x] && r == t[x]));
+            side[band][x] = (float)vmafgpu__slopes_sign(is_restored ? r : t[x] - r) * sensitivity;
+            uses_impairment[band][x] = (uint8_t)!is_restored;
+        }
+    }
+}
+
+/* A strip of ADM: the rows of the wavelet that are being computed. */
+typedef struct vmafgpu__slopes_adm {
+    vmafgpu__adm_task task;
+    vmafgpu__adm_work work;
+    int left, right;               /* columns with derivatives */
+    int weighed, summed, finished; /* numbers of the next rows */
+} vmafgpu__slopes_adm;
+
+/* Computes the coefficients of a row of the bands. */
+static void vmafgpu__slopes_weigh(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, vmafgpu__slopes_adm *a) {
+    const int y = a->weighed++, at = y % VMAFGPU__SLOPES_RING;
+    for (int f = 0; f < 2; f++)
+        vmafgpu__adm_wavelet_row(&a->task, &a->task.image[f], &a->work.general, f, y, 0, a->left, a->right);
+    vmafgpu__adm_decouple_row(&a->work.general, a->left, a->right);
+    vmafgpu__adm_weigh_row(&a->work.general, &s->adm_variant, s->scale, a->left, a->right, &a->work.rows[y % 3]);
+    vmafgpu__slopes_sides(&a->work.general, &s->adm_variant, s->scale, a->left, a->right, k->side[at],
+                          k->uses_impairment[at]);
+}
+
+static int vmafgpu__slopes_has_weight(const vmafgpu__slopes *s, int scale, int which) {
+    const float *weight = s->adm_weight[scale][which];
+    return weight[0] != 0 || weight[1] != 0 || weight[2] != 0;
+}
+
+/* Computes the derivatives of the cubes of a row of the bands, which are 0 outside the region of the sums. */
+static void vmafgpu__slopes_sum(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, vmafgpu__slopes_adm *a) {
+    static const int unit_bits[VMAFGPU__SCALES] = { 27, 25, 23, 22 };
+    const vmafgpu__adm_geometry *g = &a->task.geometry;
+    const int y = a->summed++, at = y % VMAFGPU__SLOPES_RING, has_sum = y >= g->top && y < g->h - g->top;
+    const int above = vmafgpu__reflect_repeat(y - 1, g->h), below = vmafgpu__reflect_repeat(y + 1, g->h);
+    int shift[VMAFGPU__BANDS];
+    float unit[VMAFGPU__BANDS];
+    for (int b = 0; b < VMAFGPU__BANDS; b++) {
+        const int is_diagonal = s->scale == 0 && b == 2;
+        shift[b] = s->scale ? 0 : is_diagonal ? 12 : 10;
+        unit[b] = 1.0f / (float)((uint32_t)1 << (unit_bits[s->scale] + 2 * is_diagonal));
+    }
+    for (int which = 0; which < 2; which++) {
+        const int32_t *signal[VMAFGPU__BANDS];
+        memset(k->all[at][which], 0, (size_t)g->w * sizeof(float));
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            memset(k->cube[at][which][b], 0, (size_t)g->w * sizeof(float));
+            signal[b] = a->work.rows[y % 3].signal[which][b];
+        }
+        if (!has_sum || !vmafgpu__slopes_has_weight(s, s->scale, which))
+            continue;
+        vmafgpu__adm_add_sides(g, &a->work.rows[above % 3], &a->work.rows[y % 3], &a->work.rows[below % 3],
+                               a->work.general.column_sum, which);
+        s->functions->cubes(a->work.general.column_sum, a->work.rows[y % 3].centre[which], signal, shift, unit,
+                            s->adm_weight[s->scale][which], g->left, g->w - g->left, k->cube[at][which],
+                            k->all[at][which]);
+    }
+}
+
+/* Computes the derivatives with respect to a row of coefficients of the three bands. */
+static void vmafgpu__slopes_finish(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, vmafgpu__slopes_adm *a) {
+    const vmafgpu__adm_geometry *g = &a->task.geometry;
+    const int y = a->finished++, at = y % VMAFGPU__SLOPES_RING, w = g->w;
+    for (int which = 0; which < 2; which++) {
+        const float *above = y > 0 ? k->all[(y - 1) % VMAFGPU__SLOPES_RING][which] : k->zero, *own = k->all[at][which],
+                    *below = y + 1 < g->h ? k->all[(y + 1) % VMAFGPU__SLOPES_RING][which] : k->zero;
+        s->functions->box_down(above, own, below, w, k->box);
+        if (y == vmafgpu__reflect_repeat(-1, g->h)) /* the row above the first one repeats this one */
+            for (int x = 0; x < w; x++)
+                k->box[x] += (y ? above : own)[x];
+        if (y == g->h - 1)
+            for (int x = 0; x < w; x++)
+                k->box[x] += own[x];
+        s->functions->box_along(k->box, w, k->mask[which]);
+        k->mask[which][vmafgpu__reflect_repeat(-1, w)] += k->box[0];
+        k->mask[which][w - 1] += k->box[w - 1];
+        for (int x = 0; x < w; x++)
+            k->mask[which][x] = (k->mask[which][x] + own[x]) * (1.0f / 30);
+    }
+    for (int b = 0; b < VMAFGPU__BANDS; b++) {
+        const float *u[2] = { k->cube[at][0][b], k->cube[at][1][b] }, *mask[2] = { k->mask[1], k->mask[0] };
+        s->functions->band(k->side[at][b], k->uses_impairment[at][b], u, mask, w, k->band[at][b]);
+    }
+}
+
+/* Makes row y of the derivatives by the bands. Rows have to be requested in order. */
+static void vmafgpu__slopes_bands(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, vmafgpu__slopes_adm *a,
+                                  int y) {
+    const vmafgpu__adm_geometry *g = &a->task.geometry;
+    const int top = g->top > 0 ? g->top - 1 : 0, bottom = g->top > 0 ? g->h - g->top + 1 : g->h;
+    for (; a->finished <= y;) {
+        const int sums = a->finished + 1 < g->h - 1 ? a->finished + 1 : g->h - 1;
+        while (a->summed <= sums) {
+            const int rows = a->summed + 1 < g->h - 1 ? a->summed + 1 : g->h - 1;
+            while (a->weighed <= rows) {
+                const int at = a->weighed % VMAFGPU__SLOPES_RING;
+                if (a->weighed >= top && a->weighed < bottom) {
+                    vmafgpu__slopes_weigh(s, k, a);
+                    continue;
+                }
+                for (int b = 0; b < VMAFGPU__BANDS; b++)
+                    memset(k->side[at][b], 0, (size_t)g->w * sizeof(float));
+                a->weighed++;
+            }
+            vmafgpu__slopes_sum(s, k, a);
+        }
+        vmafgpu__slopes_finish(s, k, a);
+    }
+}
+
+/* Adds what row i of the bands contributes to a row of the input, with tap t, to k->low and k->high. */
+static void vmafgpu__slopes_merge(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int i, int t, int w,
+                                  int adds) {
+    const float unit = 1.0f / 32768, low = (float)vmafgpu__dwt_low[t] * unit, high = (float)vmafgpu__dwt_high[t] * unit;
+    const float *const *band = (const float *const *)k->band[i % VMAFGPU__SLOPES_RING];
+    const float *smaller = s->has_adm[s->scale + 1] ? vmafgpu__slopes_plane_row(s->adm[s->scale + 1], w, i) : k->zero;
+    s->functions->merge(smaller, band[0], low, high, w, adds, k->low);
+    s->functions->merge(band[1], band[2], low, high, w, adds, k->high);
+}
+
+/* Applies the adjoint of the wavelet along a row. */
+static void vmafgpu__slopes_unfold(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int w, int in_width) {
+    float low[4], high[4];
+    const float *taps[2] = { low, high };
+    for (int t = 0; t < 4; t++) {
+        low[t] = (float)vmafgpu__dwt_low[t] / 32768;
+        high[t] = (float)vmafgpu__dwt_high[t] / 32768;
+    }
+    s->functions->unfold(k->low, k->high, taps, w, k->wide);
+    k->wide[1] += low[0] * k->low[0] + high[0] * k->high[0];
+    for (int t = 2; t < 4; t++) {
+        const int x = 2 * (w - 1) - 1 + t;
+        if (x >= in_width)
+            k->wide[vmafgpu__reflect_repeat(x, in_width)] += low[t] * k->low[w - 1] + high[t] * k->high[w - 1];
+    }
+}
+
+/* Computes the derivatives by rows first..end-1 of the input of an ADM scale. At scale 0, adds them to the output. */
+static void vmafgpu__slopes_adm_rows(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int first, int end) {
+    const vmafgpu *v = s->v;
+    const int scale = s->scale;
+    vmafgpu__slopes_adm a;
+    memset(&a, 0, sizeof a);
+    a.task.scale = scale;
+    a.task.bit_depth = v->config.bit_depth;
+    a.task.bytes = 1 + v->cpu->wide;
+    a.task.in_width = scale ? vmafgpu__adm_size(v->config.width, scale - 1) : v->config.width;
+    a.task.in_height = scale ? vmafgpu__adm_size(v->config.height, scale - 1) : v->config.height;
+    a.task.geometry = vmafgpu__adm_geometry_of(v->config.width, v->config.height, scale);
+    for (int f = 0; f < 2; f++) {
+        a.task.image[f] = vmafgpu__adm_image_of(v->cpu, scale, f);
+        if (!scale) {
+            a.task.image[f].in = v->cpu->staging_buffer[f];
+            a.task.image[f].in_pitch = (ptrdiff_t)v->cpu->row_bytes;
+        }
+    }
+    const vmafgpu__adm_geometry *g = &a.task.geometry;
+    const int w = g->w, h = g->h, in_width = a.task.in_width, in_height = a.task.in_height;
+    (void)vmafgpu__adm_layout(&a.work, (unsigned char *)k->adm_scratch, v->config.width, 1, 1, 0);
+    a.left = g->left > 0 ? g->left - 1 : 0;
+    a.right = g->left > 0 ? w - g->left + 1 : w;
+    a.finished = first / 2 > 0 ? first / 2 - 1 : 0;
+    a.summed = a.finished > 0 ? a.finished - 1 : 0;
+    a.weighed = a.summed > 0 ? a.summed - 1 : 0;
+    for (int y = first; y < end && y < in_height; y++) {
+        int adds = 0;
+        vmafgpu__slopes_bands(s, k, &a, (y + 1) / 2 < h - 1 ? (y + 1) / 2 : h - 1);
+        for (int t = y & 1 ? 0 : 1; t < 4; t += 2) {
+            const int i = (y + 1 - t) / 2;
+            if (y + 1 - t >= 0 && i < h) {
+                vmafgpu__slopes_merge(s, k, i, t, w, adds);
+                adds = 1;
+            }
+        }
+        if (y == 1)
+            vmafgpu__slopes_merge(s, k, 0, 0, w, 1);
+        for (int t = 2; t < 4; t++) {
+            const int row = 2 * (h - 1) - 1 + t;
+            if (row >= in_height && vmafgpu__reflect_repeat(row, in_height) == y)
+                vmafgpu__slopes_merge(s, k, h - 1, t, w, 1);
+        }
+        vmafgpu__slopes_unfold(s, k, w, in_width);
+        float *out =
+            scale ? vmafgpu__slopes_plane_row(s->adm[scale], in_width, y) : (float *)(void *)(s->out + y * s->pitch);
+        for (int x = 0; x < in_width; x++)
+            out[x] = scale ? k->wide[x] : out[x] + k->wide[x];
+    }
+}
+
+/* ---- frames ---- */
+
+/* Runs on each thread: claims strips of rows, one at a time, until none are left. */
+static void vmafgpu__slopes_task(void *arg, int index) {
+    vmafgpu__slopes *s = (vmafgpu__slopes *)arg;
+    const vmafgpu__slopes_worker *k = &s->workers[index];
+    for (int strip; (strip = vmafgpu__atomic_get(&s->next)) < s->count;) {
+        const int first = strip * VMAFGPU__SLOPES_STRIP, end = first + VMAFGPU__SLOPES_STRIP;
+        if (!vmafgpu__atomic_change(&s->next, strip, strip + 1))
+            continue;
+        memset(k->lines, 0, k->lines_size);
+        if (s->has_vif[s->scale] || !s->scale)
+            vmafgpu__slopes_vif(s, k, first, end);
+        if (s->has_adm[s->scale])
+            vmafgpu__slopes_adm_rows(s, k, first, end);
+    }
+}
+
+/* Converts a weight to float. Weights that float cannot represent, or that would lead to denormal numbers, become 0. */
+static float vmafgpu__slopes_weight(double weight) {
+    const double size = fabs(weight);
+    return size >= 1e-14 && size <= 1e20 ? (float)weight : 0;
+}
+
+/* Computes the slopes of the pair in the planes of the CPU backend. slopes: derivatives with respect to the sums.
+ * adm_unit: factors of the sums of cubes, or NULL. */
+static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const double *slopes,
+                                          const double (*adm_unit)[VMAFGPU__BANDS], void *out, ptrdiff_t pitch) {
+    const double code_value = 1.0 / (1 << (v->config.bit_depth - 8)); /* in grey levels */
+    vmafgpu_result result = VMAFGPU_OK;
+    s->v = v;
+    s->functions = v->cpu->functions->slopes;
+    s->out = (unsigned char *)out;
+    s->pitch = pitch;
+    memset(s->has_vif, 0, sizeof s->has_vif);
+    memset(s->has_adm, 0, sizeof s->has_adm);
+    for (int i = VMAFGPU__SCALES - 1; i >= 0; i--) {
+        s->vif_weight[i] = vmafgpu__slopes_weight(slopes[VMAFGPU__SLOPE_VIF + i] * 2048 * code_value);
+        s->has_vif[i] = s->vif_weight[i] != 0 || s->has_vif[i + 1];
+        for (int b = 0; b < VMAFGPU__BANDS; b++)
+            for (int which = 0; which < 2; which++) {
+                const double slope = slopes[(which ? VMAFGPU__SLOPE_AIM : VMAFGPU__SLOPE_ADM) + i * VMAFGPU__BANDS + b];
+                const double unit = adm_unit ? adm_unit[i][b] : 0;
+                s->adm_weight[i][which][b] =
+                    unit > 0 ? vmafgpu__slopes_weight(VMAFGPU__QUOTIENT(3 * slope, unit) * code_value) : 0;
+            }
+        s->has_adm[i] = vmafgpu__slopes_has_weight(s, i, 0) || vmafgpu__slopes_has_weight(s, i, 1) || s->has_adm[i + 1];
+    }
+    for (int i = VMAFGPU__SCALES - 1; i >= 0 && result == VMAFGPU_OK; i--) {
+        s->scale = i;
+        s->next = 0;
+        s->count = vmafgpu__divide_up(i ? vmafgpu__adm_size(v->config.height, i - 1) : v->config.height,
+                                      VMAFGPU__SLOPES_STRIP);
+        result = vmafgpu__run(v, vmafgpu__slopes_task, s);
+    }
+    return result;
+}
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_LANES
+
+/* ---- lanes ---- */
+
+#define vmafgpu__slopes_means     VMAFGPU__LANES_NAME(vmafgpu__slopes_means)
+#define vmafgpu__slopes_variances VMAFGPU__LANES_NAME(vmafgpu__slopes_variances)
+#define vmafgpu__slopes_filter    VMAFGPU__LANES_NAME(vmafgpu__slopes_filter)
+#define vmafgpu__slopes_along     VMAFGPU__LANES_NAME(vmafgpu__slopes_along)
+#define vmafgpu__slopes_along_up  VMAFGPU__LANES_NAME(vmafgpu__slopes_along_up)
+#define vmafgpu__slopes_samples   VMAFGPU__LANES_NAME(vmafgpu__slopes_samples)
+#define vmafgpu__slopes_cubes     VMAFGPU__LANES_NAME(vmafgpu__slopes_cubes)
+#define vmafgpu__slopes_box_down  VMAFGPU__LANES_NAME(vmafgpu__slopes_box_down)
+#define vmafgpu__slopes_box_along VMAFGPU__LANES_NAME(vmafgpu__slopes_box_along)
+#define vmafgpu__slopes_band      VMAFGPU__LANES_NAME(vmafgpu__slopes_band)
+#define vmafgpu__slopes_add       VMAFGPU__LANES_NAME(vmafgpu__slopes_add)
+#define vmafgpu__slopes_columns   VMAFGPU__LANES_NAME(vmafgpu__slopes_columns)
+
+/* The loops compute whole blocks of LANES columns, so they also read and write columns after the end of a row. */
+
+static void vmafgpu__slopes_means(const uint16_t *line, const uint16_t *taps, int reach, int w, float *out) {
+    for (int x = 0; x < w; x += VMAFGPU__LANES) {
+        uint32_t sum[VMAFGPU__LANES] = { 0 };
+        for (int k = 0; k <= 2 * reach; k++)
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                sum[i] += (uint32_t)taps[k] * line[x + i + k - reach];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            out[x + i] = (float)(int32_t)(sum[i] - 0x80000000u) * (1.0f / 16777216); /* mid grey is 128 * 2^24 */
+    }
+}
+
+/* With n1 = v + noise, n2 = n1 + g^2 s1 and the factor 1/ln(2), the derivatives of log2(n2 / n1) are
+ *   a2   1/n2 - 1/n1 if v > 0, otherwise 0
+ *   a12  -2 g a2, plus 2 g / n2 where g is not limited */
+static void vmafgpu__slopes_variances(const int32_t *const *variance, const float *const *mean, double gain_limit,
+                                      int w, float *const *out) {
+    const float per_grey = 94548.456f, inverse = 1.0576589e-05f; /* 65536 / ln(2), and its inverse */
+    for (int x = 0; x < w; x += VMAFGPU__LANES) {
+        const int32_t *VMAFGPU__RESTRICT var1 = variance[0] + x, *VMAFGPU__RESTRICT var2 = variance[1] + x,
+                                         *VMAFGPU__RESTRICT cov = variance[2] + x;
+        const float *VMAFGPU__RESTRICT m1 = mean[0] + x, *VMAFGPU__RESTRICT m2 = mean[1] + x;
+        float *VMAFGPU__RESTRICT by2 = out[0] + x, *VMAFGPU__RESTRICT by12 = out[1] + x,
+                                 *VMAFGPU__RESTRICT rest = out[2] + x;
+        double left[VMAFGPU__LANES], gain[VMAFGPU__LANES], signal[VMAFGPU__LANES];
+        float n1[VMAFGPU__LANES], more[VMAFGPU__LANES], g[VMAFGPU__LANES];
+        int32_t has_rest[VMAFGPU__LANES], is_limited[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            const int32_t s1 = var1[i] < VMAFGPU__VIF_NOISE ? VMAFGPU__VIF_NOISE : var1[i];
+            gain[i] = (double)cov[i] / ((double)s1 + VMAFGPU__VIF_EPSILON);
+            left[i] = (double)var2[i] - gain[i] * (double)cov[i]; /* the integer model truncates it */
+            const double limited = gain[i] < gain_limit ? gain[i] : gain_limit;
+            signal[i] = limited * limited * (double)s1;
+        }
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            n1[i] = (float)((left[i] >= 1 ? left[i] : 0) + VMAFGPU__VIF_NOISE);
+            more[i] = (float)(signal[i] >= 1 ? signal[i] : 0);
+            g[i] = (float)gain[i];
+        }
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            has_rest[i] = left[i] >= 1;
+            is_limited[i] = gain[i] > gain_limit;
+        }
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            const int is_flat = var1[i] < VMAFGPU__VIF_NOISE, is_lost = cov[i] <= 0 || var2[i] <= 0;
+            const float i1 = per_grey / n1[i], i2 = per_grey / (n1[i] + more[i]);
+            const float a2 = has_rest[i] ? -(more[i] * i1 * i2 * inverse) : 0;
+            const float a12 = is_limited[i] ? -(2 * g[i] * a2) : 2 * g[i] * (has_rest[i] ? i1 : i2);
+            by2[i] = is_flat ? -4 / 65025.0f : is_lost ? 0 : a2;
+            by12[i] = is_flat || is_lost ? 0 : a12;
+            rest[i] = 2 * by2[i] * m2[i] + by12[i] * m1[i];
+        }
+    }
+}
+
+static void vmafgpu__slopes_filter(const float *const *rows, const float *taps, int reach, int w, int adds,
+                                   float *out) {
+    for (int x = 0; x < w; x += VMAFGPU__LANES) {
+        float sum[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            sum[i] = taps[0] * rows[reach][x + i];
+        for (int t = 1; t <= reach; t++) {
+            const float *a = rows[reach - t] + x, *b = rows[reach + t] + x;
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                sum[i] += taps[t] * (a[i] + b[i]);
+        }
+        if (adds)
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                out[x + i] += sum[i];
+        else
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                out[x + i] = sum[i];
+    }
+}
+
+static void vmafgpu__slopes_along(const float *line, const float *taps, int reach, int w, float *out) {
+    for (int x = -reach; x < w + reach; x += VMAFGPU__LANES) {
+        const float *in = line + x;
+        float sum[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            sum[i] = taps[0] * in[i];
+        for (int t = 1; t <= reach; t++)
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                sum[i] += taps[t] * (in[i - t] + in[i + t]);
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            out[x + i] = sum[i];
+    }
+}
+
+/* Even columns use the even taps, odd columns the odd ones. */
+static void vmafgpu__slopes_along_up(const float *line, const float *taps, int reach, int w, float *out) {
+    for (int j = -(reach / 2) - 1; j < (w + reach + 1) / 2; j += VMAFGPU__LANES) {
+        const float *in = line + j;
+        float even[VMAFGPU__LANES], odd[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            even[i] = taps[0] * in[i];
+            odd[i] = taps[1] * (in[i] + in[i + 1]);
+        }
+        for (int t = 2; t <= reach; t += 2)
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                even[i] += taps[t] * (in[i - t / 2] + in[i + t / 2]);
+        for (int t = 3; t <= reach; t += 2)
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                odd[i] += taps[t] * (in[i - (t - 1) / 2] + in[i + (t + 1) / 2]);
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            out[2 * (j + i)] = even[i];
+            out[2 * (j + i) + 1] = odd[i];
+        }
+    }
+}
+
+static void vmafgpu__slopes_samples(const float *const *filtered, const float *r, const float *d, float weight, int w,
+                                    float *out) {
+    const float *a = filtered[0], *b = filtered[1], *c = filtered[2];
+    for (int x = 0; x < w; x += VMAFGPU__LANES)
+        for (int i = x; i < x + VMAFGPU__LANES; i++)
+            out[i] = weight * (2 * d[i] * a[i] + r[i] * b[i] - c[i]);
+}
+
+static void vmafgpu__slopes_cubes(const uint32_t *column_sum, const uint32_t *centre, const int32_t *const *signal,
+                                  const int *shift, const float *unit, const float *weight, int first, int end,
+                                  float *const *u, float *all) {
+    for (int x = first; x < end; x += VMAFGPU__LANES) {
+        uint32_t threshold[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            threshold[i] = column_sum[x + i - 1] + column_sum[x + i] + column_sum[x + i + 1] + centre[x + i];
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            const int32_t *VMAFGPU__RESTRICT in = signal[b] + x;
+            float *VMAFGPU__RESTRICT out = u[b] + x;
+            const int bits = shift[b];
+            const float grey = unit[b], slope = weight[b];
+            for (int i = 0; i < VMAFGPU__LANES; i++) {
+                const int32_t rest = (int32_t)((uint32_t)in[i] - (threshold[i] << bits));
+                const float masked = (float)(rest > 0 ? rest : 0) * grey;
+                out[i] = slope * masked * masked;
+            }
+        }
+    }
+    for (int b = 0; b < VMAFGPU__BANDS; b++)
+        memset(u[b] + end, 0, VMAFGPU__LANES * sizeof(float));
+    for (int x = first; x < end; x += VMAFGPU__LANES)
+        for (int i = x; i < x + VMAFGPU__LANES; i++)
+            all[i] = u[0][i] + u[1][i] + u[2][i];
+}
+
+static void vmafgpu__slopes_box_down(const float *above, const float *own, const float *below, int w, float *out) {
+    for (int x = 0; x < w; x += VMAFGPU__LANES)
+        for (int i = x; i < x + VMAFGPU__LANES; i++)
+            out[i] = own[i] + (above[i] + below[i]);
+}
+
+static void vmafgpu__slopes_box_along(const float *line, int w, float *out) {
+    for (int x = 0; x < w; x += VMAFGPU__LANES)
+        for (int i = x; i < x + VMAFGPU__LANES; i++)
+            out[i] = line[i] + (line[i - 1] + line[i + 1]);
+}
+
+static void vmafgpu__slopes_band(const float *side, const uint8_t *uses_impairment, const float *const *u,
+                                 const float *const *mask, int w, float *out) {
+    for (int x = 0; x < w; x += VMAFGPU__LANES) {
+        const float *u0 = u[0] + x, *u1 = u[1] + x, *m0 = mask[0] + x, *m1 = mask[1] + x;
+        float restored[VMAFGPU__LANES], impaired[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            restored[i] = u0[i] - m0[i];
+            impaired[i] = u1[i] - m1[i];
+        }
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            out[x + i] = side[x + i] * (uses_impairment[x + i] ? impaired[i] : restored[i]);
+    }
+}
+
+static void vmafgpu__slopes_add(const float *low, const float *high, float low_tap, float high_tap, int w, int adds,
+                                float *out) {
+    for (int x = 0; x < w; x += VMAFGPU__LANES) {
+        float sum[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            sum[i] = low_tap * low[x + i] + high_tap * high[x + i];
+        if (adds)
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                out[x + i] += sum[i];
+        else
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                out[x + i] = sum[i];
+    }
+}
+
+static void vmafgpu__slopes_columns(const float *low, const float *high, const float *const *taps, int w, float *out) {
+    const float *l = taps[0], *h = taps[1];
+    for (int x = 0; x < w; x += VMAFGPU__LANES) {
+        const float *a = low + x, *b = high + x;
+        float even[VMAFGPU__LANES], odd[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            even[i] = (l[1] * a[i] + h[1] * b[i]) + (l[3] * a[i - 1] + h[3] * b[i - 1]);
+            odd[i] = (l[0] * a[i + 1] + h[0] * b[i + 1]) + (l[2] * a[i] + h[2] * b[i]);
+        }
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            out[2 * (x + i)] = even[i];
+            out[2 * (x + i) + 1] = odd[i];
+        }
+    }
+}
+
+static const vmafgpu__slopes_functions vmafgpu__slopes_lanes = {
+    VMAFGPU__SET(means, vmafgpu__slopes_means),         VMAFGPU__SET(variances, vmafgpu__slopes_variances),
+    VMAFGPU__SET(down, vmafgpu__slopes_filter),         VMAFGPU__SET(along, vmafgpu__slopes_along),
+    VMAFGPU__SET(along_up, vmafgpu__slopes_along_up),   VMAFGPU__SET(samples, vmafgpu__slopes_samples),
+    VMAFGPU__SET(cubes, vmafgpu__slopes_cubes),         VMAFGPU__SET(box_down, vmafgpu__slopes_box_down),
+    VMAFGPU__SET(box_along, vmafgpu__slopes_box_along), VMAFGPU__SET(band, vmafgpu__slopes_band),
+    VMAFGPU__SET(merge, vmafgpu__slopes_add),           VMAFGPU__SET(unfold, vmafgpu__slopes_columns),
+};
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST
+
+/* ---- tables ---- */
+
+#define vmafgpu__slopes_lanes VMAFGPU__LANES_NAME(vmafgpu__slopes_lanes)
+#define VMAFGPU__SLOPES_LEVEL &vmafgpu__slopes_lanes
+
+#endif
+#endif /* !VMAFGPU_NO_EDITS */
+#if VMAFGPU__PASS == VMAFGPU__PASS_HOST && defined(VMAFGPU_NO_EDITS)
+#define VMAFGPU__SLOPES_LEVEL NULL
 #endif
 
 /* ================================================================================================
@@ -25435,7 +26286,7 @@ VMAFGPU__COLD
 
 /* Whether the context can store a base, which is the pair to which edits and maps refer. */
 static int vmafgpu__has_edits(const vmafgpu_config *c) {
-    return c->max_edit_size || c->map_block_size;
+    return c->max_edit_size || c->map_block_size || c->slopes;
 }
 
 /* The next two functions return the number of map blocks per row and in total, or 0 if there are no maps. */
@@ -31101,10 +31952,15 @@ static int64_t vmafgpu__ready(const vmafgpu *v) {
  */
 #ifdef VMAFGPU_NO_EDITS
 static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
-    const int max_edit_size = v->config.max_edit_size;
+    const vmafgpu_config *c = &v->config;
+    const int is_map = !c->max_edit_size && c->map_block_size, is_slopes = !c->max_edit_size && !is_map && c->slopes;
     return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "config.%s: edits are not part of this build (%d, VMAFGPU_NO_EDITS)",
-                         max_edit_size || !v->config.map_block_size ? "max_edit_size" : "map_block_size",
-                         max_edit_size ? max_edit_size : v->config.map_block_size);
+                         is_slopes ? "slopes"
+                         : is_map  ? "map_block_size"
+                                   : "max_edit_size",
+                         is_slopes ? c->slopes
+                         : is_map  ? c->map_block_size
+                                   : c->max_edit_size);
 }
 
 static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
@@ -31160,6 +32016,7 @@ struct vmafgpu__edits {
     vmafgpu_block *blocks;
     float *shares;                  /* if not NULL, only the losses of the blocks are written, to this array */
     double slopes[VMAFGPU__SLOPES]; /* derivatives of the smooth prediction */
+    vmafgpu__slopes *by_sample;     /* NULL without config.slopes */
     int size, across;
     uint16_t *log_table; /* used by the plain C code of VIF */
 };
@@ -31530,6 +32387,16 @@ static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor
 }
 #endif
 
+/* Whether `column` is a motion column of an extractor. */
+static int vmafgpu__edits_is_motion(const vmafgpu__extractor *e, int column) {
+#ifndef VMAFGPU_NO_MOTION
+    return vmafgpu__is_motion(e, column);
+#else
+    (void)e, (void)column;
+    return 0;
+#endif
+}
+
 /* Determines the values from which the smooth prediction computes input i of the first model. `adm` lists the ADM
  * extractors found so far. */
 static void vmafgpu__smooth_input_of(vmafgpu *v, int i, const vmafgpu__extractor **adm) {
@@ -31838,6 +32705,21 @@ static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *bl
     return vmafgpu__run(v, vmafgpu__edit_map_task, v);
 }
 
+/* Computes the slopes of all samples of the base. */
+static vmafgpu_result vmafgpu__edits_sample_slopes(vmafgpu *v, float *slopes, ptrdiff_t pitch) {
+    vmafgpu__edits *x = v->edits;
+    const double(*unit)[VMAFGPU__BANDS] = NULL;
+    (void)vmafgpu__edits_slopes(v, x->slopes);
+    for (int i = 0; i < x->smooth.inputs; i++)
+        if (x->smooth.input[i].kind == VMAFGPU__SMOOTH_ADM)
+            unit = (const double(*)[VMAFGPU__BANDS])x->smooth.adm[x->smooth.input[i].extractor].unit;
+    if (x->vif)
+        x->by_sample->gain_limit = v->plan.vif_gain_limit[x->vif->variant];
+    if (x->adm)
+        x->by_sample->adm_variant = v->plan.adm[x->adm->variant];
+    return vmafgpu__slopes_run(v, x->by_sample, x->slopes, unit, slopes, pitch);
+}
+
 /* ================================================================================================
  * >>edit calls                                   checks, tries, commits
  * ================================================================================================ */
@@ -31967,9 +32849,13 @@ static void vmafgpu__edit_task(void *arg, int index) {
 
 static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
-    const char *field = c->max_edit_size ? "max_edit_size" : "map_block_size",
-               *what = c->max_edit_size ? "edits" : "maps";
-    const int size = c->max_edit_size ? c->max_edit_size : c->map_block_size;
+    const char *field = c->slopes          ? "slopes"
+                        : c->max_edit_size ? "max_edit_size"
+                                           : "map_block_size",
+               *what = c->slopes          ? "slopes"
+                       : c->max_edit_size ? "edits"
+                                          : "maps";
+    const int size = c->slopes ? 1 : c->max_edit_size ? c->max_edit_size : c->map_block_size;
     if (c->predict_only)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s: conflicts with config.predict_only (%d)", field,
                              size);
@@ -31978,6 +32864,9 @@ static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
             return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                                  "config.%s: feature %s does not support %s (%d); use only adm, vif and motion", field,
                                  v->features[i]->name, what, size);
+    if (c->slopes && (!c->max_edit_size || !v->model_count))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.slopes: requires %s (1)",
+                             c->max_edit_size ? "a model" : "config.max_edit_size");
     if (c->map_block_size && c->map_block_size < VMAFGPU__LEAST_BLOCK)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_block_size: out of range (%d); use 0 or %d..%d",
                              c->map_block_size, VMAFGPU__LEAST_BLOCK, VMAFGPU__MAX_EDIT);
@@ -32042,6 +32931,8 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
             c, sizeof *e->ideal * (size_t)vmafgpu__divide_up(v->config.width, VMAFGPU__LEAST_BLOCK));
         e->blocks = (vmafgpu_block *)vmafgpu__carve(c, sizeof *e->blocks * (size_t)vmafgpu__map_across(&v->config));
     }
+    if (v->config.slopes)
+        x->by_sample = vmafgpu__slopes_layout(c, v);
     if (v->edits_on_gpu)
         v->edits_on_gpu->carve(v, c);
 }
@@ -32070,6 +32961,24 @@ typedef struct vmafgpu__edits_counted {
     vmafgpu__editor editor;
 } vmafgpu__edits_counted;
 
+/* Checks whether the derivatives with respect to the sums describe the first model completely. They do not if the model
+ * uses two variants of a feature, or columns that are not scores. */
+static vmafgpu_result vmafgpu__edits_check_slopes(vmafgpu *v) {
+    const vmafgpu__edits *x = v->edits;
+    for (int i = 0; i < x->smooth.inputs; i++) {
+        const vmafgpu__smooth_input *in = &x->smooth.input[i];
+        int has_slope = in->kind == VMAFGPU__SMOOTH_KNOWN ? x->known[i] < 0 : in->is_shown;
+        for (int k = 0; k < v->extractor_count; k++)
+            has_slope |= vmafgpu__edits_is_motion(&v->extractors[k], x->known[i]);
+        if (!has_slope)
+            return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL,
+                                 "config.slopes: input %s of model %s is not supported (1); use one variant of each "
+                                 "feature",
+                                 v->models[0].model->svms[0].feature_names[i], v->models[0].model->name);
+    }
+    return VMAFGPU_OK;
+}
+
 static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
     vmafgpu__carver carver = { NULL, 0 };
     vmafgpu__edits_counted *counted = (vmafgpu__edits_counted *)vmafgpu__take(v, sizeof *counted);
@@ -32089,7 +32998,9 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
     v->edits->vif = vmafgpu__edits_extractor(v, &vmafgpu__vif_cpu);
     v->edits->adm = vmafgpu__edits_extractor(v, &vmafgpu__adm_cpu);
     vmafgpu__smooth_plan(v);
-    return v->edits_on_gpu ? v->edits_on_gpu->open(v) : VMAFGPU_OK;
+    if (v->edits_on_gpu)
+        return v->edits_on_gpu->open(v);
+    return v->config.slopes ? vmafgpu__edits_check_slopes(v) : VMAFGPU_OK;
 }
 
 /* ---- the base ---- */
@@ -33334,6 +34245,7 @@ static void vmafgpu__set_defaults(vmafgpu_config *c) {
     X(live, 0, 1) \
     X(map_block_size, 0, VMAFGPU__MAX_EDIT) \
     X(max_edit_size, 0, VMAFGPU__MAX_EDIT) \
+    X(slopes, 0, 1) \
     X(float_reciprocal, VMAFGPU_RECIPROCAL_HOST, VMAFGPU_RECIPROCAL_DIVISION) \
     X(colour.matrix, VMAFGPU_MATRIX_UNSTATED, VMAFGPU_MATRIX_BT2020) \
     X(colour.range, VMAFGPU_RANGE_UNSTATED, VMAFGPU_RANGE_FULL) \
@@ -33865,6 +34777,10 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
     }
     if (lacks) {
         vmafgpu__message(v->note, sizeof v->note, "config.map_block_size: maps are not supported on %s", lacks);
+        return 1;
+    }
+    if (c->slopes) {
+        vmafgpu__message(v->note, sizeof v->note, "config.slopes: slopes are not supported on GPUs");
         return 1;
     }
     if (c->max_edit_size && (c->gpu.device_count || (!is_named && c->gpu.frame_memory < VMAFGPU_MEMORY_DEVICE))) {
@@ -34935,6 +35851,31 @@ static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blo
     return blocks ? vmafgpu__edits_map(v, size, blocks, NULL) : VMAFGPU_OK;
 }
 
+static vmafgpu_result vmafgpu__edit_slopes(vmafgpu *v, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory) {
+    static const char function[] = "vmafgpu_edit_slopes";
+    const ptrdiff_t least = (ptrdiff_t)v->config.width * (ptrdiff_t)sizeof *slopes,
+                    furthest = PTRDIFF_MAX / v->config.height;
+    if (!v->config.slopes)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.slopes is 0; set it for slopes", function);
+    const vmafgpu_result result = vmafgpu__edits_ready(v, function, 1);
+    if (result != VMAFGPU_OK)
+        return result;
+    if (memory != VMAFGPU_MEMORY_HOST && memory != VMAFGPU_MEMORY_PINNED)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "%s: memory is invalid (%d); use host or pinned with the CPU backend", function,
+                             (int)memory);
+    if (!slopes || (uintptr_t)slopes % sizeof *slopes)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             slopes ? "%s: slopes is not aligned to %d bytes" : "%s: slopes is NULL", function,
+                             (int)sizeof *slopes);
+    if ((pitch && pitch < least && pitch > -least) || pitch > furthest || pitch < -furthest ||
+        pitch % (ptrdiff_t)sizeof *slopes)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
+                             "%s: pitch is invalid (%lld bytes); a row has %lld bytes, use a multiple of %d", function,
+                             (long long)pitch, (long long)least, (int)sizeof *slopes);
+    return vmafgpu__edits_sample_slopes(v, slopes, pitch ? pitch : least);
+}
+
 VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               const vmafgpu_frame *following, vmafgpu_score *score) {
@@ -34959,6 +35900,11 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradi
 VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafgpu_block *blocks, int *across,
                                                int *down) {
     VMAFGPU__CALL(context, "vmafgpu_edit_blocks", 0, vmafgpu__edit_map(context, size, blocks, across, down));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, ptrdiff_t pitch,
+                                               vmafgpu_memory memory) {
+    VMAFGPU__CALL(context, "vmafgpu_edit_slopes", 0, vmafgpu__edit_slopes(context, slopes, pitch, memory));
 }
 
 #else /* VMAFGPU_NO_EDITS: config.max_edit_size is 0 in all open contexts */
@@ -34991,6 +35937,12 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
                                                int *down) {
     (void)size, (void)blocks, (void)across, (void)down;
     VMAFGPU__CALL(context, "vmafgpu_edit_blocks", 0, vmafgpu__edits_check(context));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, ptrdiff_t pitch,
+                                               vmafgpu_memory memory) {
+    (void)slopes, (void)pitch, (void)memory;
+    VMAFGPU__CALL(context, "vmafgpu_edit_slopes", 0, vmafgpu__edits_check(context));
 }
 
 #endif /* VMAFGPU_NO_EDITS */
@@ -35461,7 +36413,7 @@ static const struct {
     VMAFGPU__FIELD(config, on_log), VMAFGPU__FIELD(config, on_log_user), VMAFGPU__FIELD(config, on_score),
     VMAFGPU__FIELD(config, on_score_user), VMAFGPU__FIELD(config, on_reusable),
     VMAFGPU__FIELD(config, on_reusable_user), VMAFGPU__FIELD(config, on_heatmap),
-    VMAFGPU__FIELD(config, on_heatmap_user),
+    VMAFGPU__FIELD(config, on_heatmap_user), VMAFGPU__FIELD(config, slopes),
     VMAFGPU__STRUCT(score), VMAFGPU__FIELD(score, index), VMAFGPU__FIELD(score, score), VMAFGPU__FIELD(score, values),
     VMAFGPU__FIELD(score, result), VMAFGPU__FIELD(score, tag),
     VMAFGPU__STRUCT(edit), VMAFGPU__FIELD(edit, x), VMAFGPU__FIELD(edit, y), VMAFGPU__FIELD(edit, width),
@@ -35629,6 +36581,7 @@ static void vmafgpu__write_config(vmafgpu__writer *w, const vmafgpu_config *c) {
     vmafgpu__write_whole(w, "contexts_per_pass", c->contexts_per_pass);
     vmafgpu__write_whole(w, "map_block_size", c->map_block_size);
     vmafgpu__write_whole(w, "max_edit_size", c->max_edit_size);
+    vmafgpu__write_flag(w, "slopes", c->slopes);
     vmafgpu__write_choice(w, "backend", (int)c->backend, "auto cpu cuda hip");
     vmafgpu__write_open(w, "gpu", "{");
     vmafgpu__write_whole(w, "device", g->device);

@@ -54,7 +54,7 @@ mkdir -p "$logs" || exit 1
 programs='test_levels test_figures test_golden test_features test_float_ssim test_edges test_edits test_float_adm
           test_speed_temporal test_psnr_hvs test_pixels test_ciede test_v1 test_memory test_frames test_stream
           test_model test_config test_threads test_live test_private test_outside test_blobs test_align test_scale
-          test_page test_stack test_functions test_describe'
+          test_page test_stack test_functions test_describe test_slopes'
 if [ -n "$TESTS" ]; then
     tests=$TESTS
 else

@@ -43,7 +43,7 @@ extern int64_t i, first, last, frames, pushed, ring_size;
 extern uintptr_t address;
 extern ptrdiff_t pitch;
 extern const void *samples;
-extern float *map;
+extern float *map, *slopes, *change;
 extern const char *json;
 extern size_t json_size;
 extern double value, adm2;

@@ -22,8 +22,8 @@ enum { MOST_CANDIDATES = 4, MOST_EDITS = 10, MOST_CLIPS = 3, CAMBI_SCALES = 5, R
 /* ---- counts and options ---- */
 
 static struct {
-    long runs, calls, opens, refused_opens, on_gpu, pushes, pairs, singles, tried, edits, maps, acquired_pairs, refused,
-        faults, lost;
+    long runs, calls, opens, refused_opens, on_gpu, pushes, pairs, singles, tried, edits, maps, slopes, acquired_pairs,
+        refused, faults, lost;
 } total;
 
 static struct {
@@ -756,7 +756,7 @@ static vmafgpu_config plain_config(const vmafgpu_config *c) {
     p.parallel_for = NULL;
     p.layout = VMAFGPU_LAYOUT_PLANAR;
     p.bytes_per_sample = 0;
-    p.max_edit_size = p.map_block_size = p.discard_scores = 0;
+    p.max_edit_size = p.map_block_size = p.discard_scores = p.slopes = 0;
     p.on_score = NULL;
     p.on_reusable = NULL;
     return p;
@@ -1720,7 +1720,7 @@ static void open_peers(sequence *s) {
         config.on_score = NULL;
         config.on_reusable = NULL;
         config.on_heatmap_user = &c->maps;
-        config.max_edit_size = config.map_block_size = 0;
+        config.max_edit_size = config.map_block_size = config.slopes = 0;
         memset(c, 0, sizeof *c);
         if (vmafgpu_open(&c->context, &config) != VMAFGPU_OK) {
             CHECK(has_failed(s) || is_out_of_memory(s));
@@ -2130,6 +2130,31 @@ static void call_edit_map(sequence *s) {
     }
 }
 
+/* Compares slopes with those of the plain context. `got` is followed by columns that must not change. */
+static void call_edit_slopes(sequence *s) {
+    const int w = s->config.width, h = s->config.height, pitch = w + draw(3);
+    float *got = (float *)calloc(2 * (size_t)pitch * (size_t)h, sizeof *got), *expected = got + pitch * h;
+    int is_same = 1;
+    vmafgpu_result result;
+    test_need(got != NULL, "out of memory");
+    need_base(s);
+    note(s, "edit_slopes, pitch %d", 4 * pitch);
+    result = vmafgpu_edit_slopes(context_of(s), got, 4 * (ptrdiff_t)pitch, VMAFGPU_MEMORY_HOST);
+    if (!s->config.slopes) {
+        REFUSED(context_of(s), result, VMAFGPU_ERROR_STATE);
+    } else if (!has_no_base(s, result) && CHECK_INT(result, VMAFGPU_OK) &&
+               CHECK_INT(vmafgpu_edit_slopes(s->editor, expected, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK)) {
+        for (int y = 0; y < h; y++) {
+            is_same &= memcmp(got + y * pitch, expected + y * w, sizeof *got * (size_t)w) == 0;
+            for (int x = w; x < pitch; x++)
+                is_same &= got[y * pitch + x] == 0;
+        }
+        CHECK(is_same);
+        total.slopes++;
+    }
+    free(got);
+}
+
 /* ---- calls: maps ---- */
 
 static int map_bytes(sequence *s) {
@@ -2390,7 +2415,8 @@ static const struct {
     {call_wait_on_stream, 1}, {call_after_stream, 1}, {call_score_at, 3},    {call_value_at, 3},    {call_pool, 3},
     {call_percentile, 1},
     {call_names, 1},        {call_predict, 2},       {call_score_pair, 6},  {call_score_wrong, 1}, {call_edit_begin, 3},
-    {call_edit_try, 6},     {call_edit_commit, 3},   {call_edit_gradient, 1}, {call_edit_map, 1},  {call_map_next, 8},
+    {call_edit_try, 6},     {call_edit_commit, 3},   {call_edit_gradient, 1}, {call_edit_map, 1},
+    {call_edit_slopes, 1},  {call_map_next, 8},
     {call_open_wrong, 1},   {call_no_frames, 1},     {call_fault, 4},       {call_no_memory, 1},
 };
 /* clang-format on */
@@ -2432,12 +2458,14 @@ static void choose_config(sequence *s) {
         c->on_reusable = on_reusable;
         c->on_reusable_user = s;
     }
+    c->slopes = kind == EDITS && !s->uses_gpu && !c->features_only && one_in(2);
     c->allocator = tally_allocator(&s->memory);
     s->plain = plain_config(c);
     s->single = s->plain;
     s->single.subsample = 1;
     s->single.live = 0;
     s->single.max_edit_size = kind == EDITS ? c->max_edit_size : 0;
+    s->single.slopes = c->slopes;
 }
 
 static void print_config(const sequence *s) {
@@ -2710,7 +2738,7 @@ int main(int argc, char **argv) {
            has_gpu ? options.driver : "CPU", total.calls, total.opens, total.refused_opens, total.on_gpu, total.pushes,
            total.acquired_pairs, total.refused, total.faults, total.lost);
     printf("fuzz_api: compared %ld pairs of clips, %ld single pairs, %ld edits, %ld of them with whole frames, %ld "
-           "maps; %ld differences\n",
-           total.pairs, total.singles, total.tried, total.edits, total.maps, test_failed);
+           "maps, %ld planes of slopes; %ld differences\n",
+           total.pairs, total.singles, total.tried, total.edits, total.maps, total.slopes, test_failed);
     return test_end();
 }

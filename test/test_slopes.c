@@ -1,0 +1,844 @@
+/* Tests vmafgpu_edit_slopes(), the derivative of the prediction with respect to each luma sample. It must agree with
+ * finite differences of a model in doubles, which this file contains: the formulas of vif and adm without rounding. It
+ * must predict small edits, have the same bits for all instruction sets and numbers of threads, and always be finite.
+ * Also tests pitches, errors, memory, and that scores do not change. */
+#include <math.h>
+#include "../vmafgpu.h"
+#include "test.h"
+
+enum { ADM2, AIM, VIF0, VIF1, VIF2, VIF3, FEATURES, BANDS = 3, SCALES = 4, MOST = 256 * 256 };
+
+/* ---- pictures ---- */
+
+static uint32_t random_state = 1;
+
+static uint32_t random_bits(void) {
+    random_state = random_state * 1664525u + 1013904223u;
+    return random_state >> 8;
+}
+
+static int below(int n) {
+    return (int)((uint64_t)random_bits() * (uint64_t)n >> 24);
+}
+
+static int hash_of(int x, int y, int seed) {
+    uint32_t h = (uint32_t)x * 0x9e3779b1u ^ (uint32_t)y * 0x85ebca77u ^ (uint32_t)seed * 0xc2b2ae3du;
+    h ^= h >> 15;
+    h *= 0x2c1b3c6du;
+    h ^= h >> 13;
+    h *= 0x297a2d39u;
+    return (int)(h >> 16) - 32768;
+}
+
+/* Smooth noise, -32768..32767, with one random number per `cell` x `cell` samples. */
+static int noise(int x, int y, int cell, int seed) {
+    const int i = x / cell, j = y / cell, fx = x % cell, fy = y % cell;
+    const int a = hash_of(i, j, seed) * (cell - fx) + hash_of(i + 1, j, seed) * fx;
+    const int b = hash_of(i, j + 1, seed) * (cell - fx) + hash_of(i + 1, j + 1, seed) * fx;
+    return (a / cell * (cell - fy) + b / cell * fy) / cell;
+}
+
+typedef struct pair {
+    int w, h, depth;
+    uint16_t *side[2]; /* reference, distorted */
+} pair;
+
+/* FLAT: the reference has no detail */
+typedef enum distortion { DULL, ENHANCED, BLOCKY, FLAT, SAME } distortion;
+
+static int clip_to(int v, int most) {
+    return v < 0 ? 0 : v > most ? most : v;
+}
+
+static pair make_pair(int w, int h, int depth, distortion kind, int seed) {
+    pair p = { w, h, depth, { NULL, NULL } };
+    for (int i = 0; i < 2; i++) {
+        p.side[i] = (uint16_t *)calloc((size_t)w * (size_t)h, sizeof(uint16_t));
+        if (!p.side[i])
+            exit(1);
+    }
+    for (int y = 0; y < h; y++)
+        for (int x = 0; x < w; x++) {
+            const int detail =
+                kind == FLAT ? 0
+                             : noise(x, y, 17, seed) / 3 + noise(x, y, 5, seed + 1) / 4 + hash_of(x, y, seed + 2) / 14;
+            const int grain = hash_of(x, y, seed + 3), r = 30000 + detail;
+            const int stain = noise(x, y, 9, seed + 4) / 10 + noise(x, y, 4, seed + 5) / 14;
+            const int d = kind == DULL || kind == FLAT ? 31000 + detail * 3 / 4 + grain / 20 + stain
+                          : kind == ENHANCED           ? 30000 + detail * 5 / 4 + grain / 20 + stain
+                          : kind == BLOCKY
+                              ? 30000 + detail * 7 / 8 + hash_of(x / 8, y / 8, seed) / 20 + grain / 30 + stain
+                              : r;
+            p.side[0][y * w + x] = (uint16_t)(clip_to(r, 65535) >> (16 - depth));
+            p.side[1][y * w + x] = (uint16_t)(clip_to(d, 65535) >> (16 - depth));
+        }
+    return p;
+}
+
+static void free_pair(pair *p) {
+    free(p->side[0]);
+    free(p->side[1]);
+}
+
+/* ---- the smooth model ---- */
+
+typedef struct limits {
+    double vif, adm;
+} limits;
+
+static const int reaches[SCALES] = { 8, 4, 2, 1 };
+static const double vif_taps[SCALES][9] = { { 7784, 7455, 6547, 5274, 3896, 2640, 1640, 935, 489 },
+                                            { 14692, 12590, 7925, 3663, 1244, 0, 0, 0, 0 },
+                                            { 26386, 16004, 3571, 0, 0, 0, 0, 0, 0 },
+                                            { 43728, 10904, 0, 0, 0, 0, 0, 0, 0 } };
+
+static int reflect(int i, int n) {
+    return i < 0 ? -i : i >= n ? 2 * (n - 1) - i : i;
+}
+
+static int repeat(int i, int n) {
+    const int k = i < 0 ? -i : i >= n ? 2 * n - 1 - i : i;
+    return k < n ? k : n - 1;
+}
+
+/* out = filter(a * b), or of a alone if b is NULL. */
+static void filter(const double *a, const double *b, int w, int h, int scale, double *out) {
+    static double down[MOST];
+    for (int y = 0; y < h; y++)
+        for (int x = 0; x < w; x++) {
+            double sum = 0;
+            for (int t = -reaches[scale]; t <= reaches[scale]; t++) {
+                const int at = reflect(y + t, h) * w + x;
+                sum += vif_taps[scale][t < 0 ? -t : t] / 65536 * (b ? a[at] * b[at] : a[at]);
+            }
+            down[y * w + x] = sum;
+        }
+    for (int y = 0; y < h; y++)
+        for (int x = 0; x < w; x++) {
+            double sum = 0;
+            for (int t = -reaches[scale]; t <= reaches[scale]; t++)
+                sum += vif_taps[scale][t < 0 ? -t : t] / 65536 * down[y * w + reflect(x + t, w)];
+            out[y * w + x] = sum;
+        }
+}
+
+static double smooth_vif_scale(const double *r, const double *d, int w, int h, int scale, double limit) {
+    static double m1[MOST], m2[MOST], rr[MOST], dd[MOST], rd[MOST];
+    double num = 0, den = 0;
+    filter(r, NULL, w, h, scale, m1);
+    filter(d, NULL, w, h, scale, m2);
+    filter(r, r, w, h, scale, rr);
+    filter(d, d, w, h, scale, dd);
+    filter(r, d, w, h, scale, rd);
+    for (int i = 0; i < w * h; i++) {
+        const double s1 = rr[i] - m1[i] * m1[i], s2 = fmax(dd[i] - m2[i] * m2[i], 0), s12 = rd[i] - m1[i] * m2[i];
+        if (s1 < 2) {
+            num += 1 - s2 * 4 / 65025;
+            den += 1;
+            continue;
+        }
+        den += log2(1 + s1 / 2);
+        if (s12 > 0 && s2 > 0) {
+            const double g = s12 / (s1 + 1e-10), v = fmax(s2 - g * s12, 0), gain = fmin(g, limit);
+            num += log2((v + 2 + gain * gain * s1) / (v + 2));
+        }
+    }
+    return num / den;
+}
+
+static void smooth_vif(const double *reference, const double *distorted, int w, int h, double limit, double *out) {
+    static double side[2][MOST], whole[MOST];
+    const double *in[2] = { reference, distorted };
+    memcpy(side[0], in[0], sizeof(double) * (size_t)(w * h));
+    memcpy(side[1], in[1], sizeof(double) * (size_t)(w * h));
+    for (int s = 0; s < SCALES; s++) {
+        out[s] = smooth_vif_scale(side[0], side[1], w, h, s, limit);
+        for (int i = 0; i < 2 && s + 1 < SCALES; i++) {
+            filter(side[i], NULL, w, h, s + 1, whole);
+            for (int y = 0; y < h / 2; y++)
+                for (int x = 0; x < w / 2; x++)
+                    side[i][y * (w / 2) + x] = whole[2 * y * w + 2 * x];
+        }
+        w /= 2;
+        h /= 2;
+    }
+}
+
+static const double low[4] = { 15826 / 32768., 27411 / 32768., 7345 / 32768., -4240 / 32768. };
+static const double high[4] = { -4240 / 32768., -7345 / 32768., 27411 / 32768., -15826 / 32768. };
+
+/* out: bands a, h, v, d */
+static void wavelet(const double *in, int w, int h, double (*out)[MOST]) {
+    static double line[2][MOST];
+    const int w2 = (w + 1) / 2, h2 = (h + 1) / 2;
+    for (int y = 0; y < h2; y++) {
+        for (int x = 0; x < w; x++) {
+            line[0][x] = line[1][x] = 0;
+            for (int t = 0; t < 4; t++) {
+                line[0][x] += low[t] * in[repeat(2 * y - 1 + t, h) * w + x];
+                line[1][x] += high[t] * in[repeat(2 * y - 1 + t, h) * w + x];
+            }
+        }
+        for (int x = 0; x < w2; x++)
+            for (int band = 0; band < 4; band++) {
+                const double *taps = band >= 2 ? high : low, *from = line[band & 1];
+                double sum = 0;
+                for (int t = 0; t < 4; t++)
+                    sum += taps[t] * from[repeat(2 * x - 1 + t, w)];
+                out[band][y * w2 + x] = sum;
+            }
+    }
+}
+
+/* Sums the cubes of signals above the threshold, which depends on `mask`. Returns the sum of the cube roots. */
+static double masked(double (*signal)[MOST], double (*mask)[MOST], const double *f, int w, int h, double noise) {
+    static double weighed[MOST];
+    const int left = w < 5 ? 0 : (w - 5) / 10, top = h < 5 ? 0 : (h - 5) / 10;
+    double sum[BANDS] = { 0 }, roots = 0;
+    for (int i = 0; i < w * h; i++)
+        weighed[i] = f[0] * (fabs(mask[1][i]) + fabs(mask[2][i])) + f[1] * fabs(mask[3][i]);
+    for (int y = top; y < h - top; y++)
+        for (int x = left; x < w - left; x++) {
+            double threshold = weighed[y * w + x];
+            for (int j = -1; j <= 1; j++)
+                for (int i = -1; i <= 1; i++)
+                    threshold += weighed[repeat(y + j, h) * w + repeat(x + i, w)];
+            for (int b = 0; b < BANDS; b++) {
+                const double over = f[b == 2] * fabs(signal[1 + b][y * w + x]) - threshold / 30;
+                sum[b] += over > 0 ? over * over * over : 0;
+            }
+        }
+    for (int b = 0; b < BANDS; b++)
+        roots += cbrt(sum[b]) + noise;
+    return roots;
+}
+
+static void smooth_adm(const double *reference, const double *distorted, int w, int h, double limit, double *out) {
+    static double o[4][MOST], t[4][MOST], r[4][MOST], a[4][MOST], in[2][MOST];
+    static const double amplitude[SCALES][2] = {
+        { 0.67234, 0.72709 }, { 0.41317, 0.49428 }, { 0.22727, 0.28688 }, { 0.11792, 0.15214 }
+    };
+    const double pi = 3.14159265358979323846;
+    double num = 0, den = 0, aim = 0;
+    memcpy(in[0], reference, sizeof(double) * (size_t)(w * h));
+    memcpy(in[1], distorted, sizeof(double) * (size_t)(w * h));
+    for (int s = 0; s < SCALES; s++) {
+        double f[2], whole[BANDS] = { 0 };
+        wavelet(in[0], w, h, o);
+        wavelet(in[1], w, h, t);
+        w = (w + 1) / 2;
+        h = (h + 1) / 2;
+        for (int q = 0; q < 2; q++) {
+            const double u = log10(pow(2, s + 1) * 0.401 * (q ? 0.534 : 1) / (3 * 1080 * pi / 180));
+            f[q] = amplitude[s][q] / (2 * 0.495 * pow(10, 0.466 * u * u));
+        }
+        const int left = w < 5 ? 0 : (w - 5) / 10, top = h < 5 ? 0 : (h - 5) / 10;
+        const double noise = cbrt((w - 2 * left) * (h - 2 * top) / 32.);
+        for (int i = 0; i < w * h; i++) {
+            const double dot = o[1][i] * t[1][i] + o[2][i] * t[2][i],
+                         sizes = (o[1][i] * o[1][i] + o[2][i] * o[2][i]) * (t[1][i] * t[1][i] + t[2][i] * t[2][i]);
+            const int is_alike = dot >= 0 && dot * dot >= 33544212.0 / 33554432.0 * sizes;
+            for (int b = 1; b < 4; b++) {
+                const double mo = fabs(o[b][i]), mt = fabs(t[b][i]), sign = t[b][i] < 0 ? -1 : 1;
+                double part = o[b][i] * t[b][i] > 0 ? fmin(mo, mt) : 0;
+                if (is_alike)
+                    part = fmin(part * limit, mt);
+                r[b][i] = sign * part;
+                a[b][i] = t[b][i] - r[b][i];
+            }
+        }
+        for (int y = top; y < h - top; y++)
+            for (int x = left; x < w - left; x++)
+                for (int b = 0; b < BANDS; b++)
+                    whole[b] += pow(fabs(o[1 + b][y * w + x]) * f[b == 2], 3);
+        num += masked(r, a, f, w, h, noise);
+        aim += masked(a, r, f, w, h, 0);
+        den += cbrt(whole[0]) + cbrt(whole[1]) + cbrt(whole[2]) + 3 * noise;
+        memcpy(in[0], o[0], sizeof(double) * (size_t)(w * h));
+        memcpy(in[1], t[0], sizeof(double) * (size_t)(w * h));
+    }
+    out[ADM2] = num / den;
+    out[AIM] = aim / den;
+}
+
+static void smooth_features(const double *reference, const double *distorted, int w, int h, limits l, double *out) {
+    smooth_adm(reference, distorted, w, h, l.adm, out);
+    smooth_vif(reference, distorted, w, h, l.vif, out + VIF0);
+}
+
+/* ---- contexts ---- */
+
+/* A model with one input x: 100 e^(-(x + 0.5)^2 / 4) */
+typedef struct single {
+    const char *names[1], *options[1];
+    double slopes[2], intercepts[2], coefs[1], table[1];
+    uint16_t rows[1];
+    vmafgpu_svm svm;
+    vmafgpu_model model;
+    vmafgpu_model_config config;
+} single;
+
+static void make_single(single *s, const char *feature, const char *options) {
+    memset(s, 0, sizeof *s);
+    s->names[0] = feature;
+    s->options[0] = options;
+    s->slopes[0] = s->slopes[1] = 1;
+    s->coefs[0] = 100;
+    s->table[0] = -0.5;
+    s->svm.feature_count = 1;
+    s->svm.feature_names = s->names;
+    s->svm.feature_options = s->options;
+    s->svm.slopes = s->slopes;
+    s->svm.intercepts = s->intercepts;
+    s->svm.gamma = 0.25;
+    s->svm.sv_count = 1;
+    s->svm.sv_coefs = s->coefs;
+    s->svm.sv_rows = s->rows;
+    s->svm.sv_table = s->table;
+    s->model.name = feature;
+    s->model.svm_count = 1;
+    s->model.svms = &s->svm;
+    s->config.model = &s->model;
+}
+
+static vmafgpu_config config_of(const pair *p, const vmafgpu_model_config *model) {
+    vmafgpu_config c;
+    memset(&c, 0, sizeof c);
+    c.width = p->w;
+    c.height = p->h;
+    c.bit_depth = p->depth;
+    c.bytes_per_sample = 2;
+    c.chroma = VMAFGPU_CHROMA_400;
+    c.models = model;
+    c.model_count = model != NULL;
+    c.max_edit_size = 256;
+    c.slopes = 1;
+    c.backend = VMAFGPU_BACKEND_CPU;
+    return c;
+}
+
+static vmafgpu_frame frame_of(const uint16_t *samples) {
+    vmafgpu_frame f;
+    memset(&f, 0, sizeof f);
+    f.data[0] = samples;
+    return f;
+}
+
+/* Opens a context and begins with the pair. */
+static vmafgpu *begin(const vmafgpu_config *c, const pair *p, vmafgpu_score *score) {
+    const vmafgpu_frame r = frame_of(p->side[0]), d = frame_of(p->side[1]);
+    vmafgpu *v = NULL;
+    if (!CHECK(vmafgpu_open(&v, c) == VMAFGPU_OK && vmafgpu_edit_begin(v, &r, &d, NULL, NULL, score) == VMAFGPU_OK)) {
+        puts(vmafgpu_last_error(v));
+        exit(test_end());
+    }
+    return v;
+}
+
+static void slopes_of(const vmafgpu_config *c, const pair *p, float *out, vmafgpu_score *score) {
+    vmafgpu *v = begin(c, p, score);
+    CHECK_INT(vmafgpu_edit_slopes(v, out, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+    for (int i = 0; i < p->w * p->h; i++)
+        if (!(fabsf(out[i]) < 1e6f)) {
+            CHECK(!"finite");
+            break;
+        }
+    vmafgpu_close(v);
+}
+
+/* ---- against finite differences ---- */
+
+enum { DIRECTIONS = 36 };
+
+/* Fills a direction: random changes of the whole picture, of its edges, or of a block. Returns its kind. */
+static int direction_of(const pair *p, int index, double *out) {
+    const int kind = index % 3, size = 6;
+    const int x0 = below(p->w - size + 1), y0 = below(p->h - size + 1);
+    for (int y = 0; y < p->h; y++)
+        for (int x = 0; x < p->w; x++) {
+            const int at = x < y ? x : y, to = p->w - 1 - x < p->h - 1 - y ? p->w - 1 - x : p->h - 1 - y;
+            const int is_in = kind == 0   ? 1
+                              : kind == 1 ? (at < to ? at : to) == index / 3 % 4
+                                          : x >= x0 && x < x0 + size && y >= y0 && y < y0 + size;
+            out[y * p->w + x] = is_in ? below(2001) / 1000. - 1 : 0;
+        }
+    return kind;
+}
+
+static double worst_cosine = 1, worst_size = 0;
+
+/* Compares two lists of derivatives of a feature. The integer model rounds the means of VIF, which changes the small
+ * variances of the small scales most. */
+static void compare(const double *got, const double *expected, int count, int feature) {
+    static const double angles[] = { 2e-3, 1e-3, 1e-3, 1e-3, 3e-3, 40e-3, 2e-3 };
+    double ge = 0, gg = 0, ee = 0;
+    for (int i = 0; i < count; i++) {
+        ge += got[i] * expected[i];
+        gg += got[i] * got[i];
+        ee += expected[i] * expected[i];
+    }
+    if (!CHECK((ee > 0) == (gg > 0)) || ee <= 0)
+        return;
+    const double cosine = ge / sqrt(gg * ee), size = fabs(sqrt(gg / ee) - 1);
+    worst_cosine = cosine < worst_cosine ? cosine : worst_cosine;
+    worst_size = size > worst_size ? size : worst_size;
+    if (getenv("TEST_VERBOSE"))
+        printf("%s: cosine %.6f size %.5f\n", test_where, cosine, size);
+    CHECK(cosine > 1 - angles[feature]);
+    CHECK(size < 10 * angles[feature]);
+}
+
+static void check_differences(int w, int h, int depth, distortion kind, int is_neg) {
+    static const struct {
+        const char *name;
+        int feature;
+    } features[] = {
+        { "VMAF_integer_feature_adm2_score", ADM2 },       { "VMAF_integer_feature_vif_scale0_score", VIF0 },
+        { "VMAF_integer_feature_vif_scale1_score", VIF1 }, { "VMAF_integer_feature_vif_scale2_score", VIF2 },
+        { "VMAF_integer_feature_vif_scale3_score", VIF3 }, { "VMAF_integer_feature_aim_score", AIM },
+        { "VMAF_integer_feature_adm3_score", FEATURES },
+    };
+    static double grey[3][MOST], direction[DIRECTIONS][64 * 64], change[DIRECTIONS][FEATURES];
+    static float slopes[MOST];
+    const double step = 1e-4, unit = 1 << (depth - 8);
+    const limits l = { is_neg ? 1 : 100, is_neg ? 1 : 100 };
+    pair p = make_pair(w, h, depth, kind, w);
+    int kinds[DIRECTIONS];
+    random_state = (uint32_t)(w * h);
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < w * h; k++)
+            grey[i][k] = p.side[i][k] / unit;
+    for (int n = 0; n < DIRECTIONS; n++) {
+        double side[2][FEATURES];
+        kinds[n] = direction_of(&p, n, direction[n]);
+        for (int i = 0; i < 2; i++) {
+            for (int k = 0; k < w * h; k++)
+                grey[2][k] = grey[1][k] + (i ? step : -step) * direction[n][k];
+            smooth_features(grey[0], grey[2], w, h, l, side[i]);
+        }
+        for (int i = 0; i < FEATURES; i++)
+            change[n][i] = (side[1][i] - side[0][i]) / (2 * step) / unit; /* per code value */
+    }
+    for (size_t i = 0; i < sizeof features / sizeof *features; i++) {
+        const int is_vif = features[i].feature >= VIF0 && features[i].feature < FEATURES;
+        single s;
+        make_single(&s, features[i].name, !is_neg ? "" : is_vif ? "vif_enhn_gain_limit=1" : "adm_enhn_gain_limit=1");
+        vmafgpu_config c = config_of(&p, &s.config);
+        vmafgpu_score score;
+        vmafgpu *v = begin(&c, &p, &score);
+        vmafgpu_gradient gradient;
+        CHECK_INT(vmafgpu_edit_slopes(v, slopes, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_edit_gradient(v, &gradient), VMAFGPU_OK);
+        /* the input, from the prediction */
+        const double x = sqrt(-4 * log(gradient.prediction / 100)) - 0.5, by_x = -0.5 * (x + 0.5) * gradient.prediction;
+        vmafgpu_close(v);
+        for (int k = 0; k < 3; k++) {
+            double got[DIRECTIONS], expected[DIRECTIONS];
+            int count = 0;
+            for (int n = 0; n < DIRECTIONS; n++) {
+                if (kinds[n] != k)
+                    continue;
+                got[count] = 0;
+                for (int at = 0; at < w * h; at++)
+                    got[count] += slopes[at] * direction[n][at];
+                expected[count++] = by_x * (features[i].feature == FEATURES ? (change[n][ADM2] - change[n][AIM]) / 2
+                                                                            : change[n][features[i].feature]);
+            }
+            snprintf(test_where, sizeof test_where, "%s of %dx%d, %d bits, distortion %d, %s, directions %d",
+                     features[i].name, w, h, depth, (int)kind, is_neg ? "neg" : "plain", k);
+            compare(got, expected, count, features[i].feature);
+        }
+    }
+    free_pair(&p);
+}
+
+/* ---- against exact edits ---- */
+
+static double correlation(const double *a, const double *b, int count) {
+    double sa = 0, sb = 0, aa = 0, bb = 0, ab = 0;
+    for (int i = 0; i < count; i++) {
+        sa += a[i];
+        sb += b[i];
+        aa += a[i] * a[i];
+        bb += b[i] * b[i];
+        ab += a[i] * b[i];
+    }
+    return (count * ab - sa * sb) / sqrt((count * aa - sa * sa) * (count * bb - sb * sb));
+}
+
+static double dot_of(const vmafgpu_gradient *g, const vmafgpu_edit_sums *s) {
+    double sum = 0;
+    for (int k = 0; k < SCALES; k++) {
+        sum += g->vif_information[k] * (double)s->vif_information[k] + g->vif_noise[k] * (double)s->vif_noise[k];
+        for (int b = 0; b < BANDS; b++)
+            sum += g->adm[k][b] * (double)s->adm[k][b] + g->aim[k][b] * (double)s->aim[k][b];
+    }
+    return sum;
+}
+
+static void check_edits(const char *model_name, int depth, distortion kind, double least, double error) {
+    static float slopes[MOST];
+    static uint16_t data[MOST];
+    double predicted[100], exact[100], by_sums[100], whole = 0, largest = 0;
+    const int block = 32;
+    int count = 0;
+    pair p = make_pair(224, 160, depth, kind, 5);
+    vmafgpu_model_config m;
+    vmafgpu_gradient gradient;
+    vmafgpu_edit_score tried;
+    vmafgpu_edit e;
+    memset(&m, 0, sizeof m);
+    memset(&e, 0, sizeof e);
+    m.model = vmafgpu_builtin_model(model_name);
+    vmafgpu_config c = config_of(&p, &m);
+    vmafgpu *v = begin(&c, &p, NULL);
+    snprintf(test_where, sizeof test_where, "edits of %s, %d bits, distortion %d", model_name, depth, (int)kind);
+    CHECK_INT(vmafgpu_edit_slopes(v, slopes, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_gradient(v, &gradient), VMAFGPU_OK);
+    e.data = data;
+    for (int y = 0; y < p.h; y += block)
+        for (int x = 0; x < p.w; x += block) {
+            e.x = x;
+            e.y = y;
+            e.width = e.height = block;
+            predicted[count] = 0;
+            for (int k = 0; k < block * block; k++) {
+                const int at = (y + k / block) * p.w + x + k % block;
+                data[k] = (uint16_t)((p.side[0][at] + p.side[1][at]) / 2);
+                predicted[count] += slopes[at] * ((double)data[k] - p.side[1][at]);
+            }
+            CHECK_INT(vmafgpu_edit_try(v, &e, 1, &tried, NULL), VMAFGPU_OK);
+            by_sums[count] = dot_of(&gradient, &tried.sums);
+            exact[count++] = tried.change;
+        }
+    if (getenv("TEST_VERBOSE"))
+        printf("%s: correlation %.4f, by sums %.4f\n", test_where, correlation(predicted, exact, count),
+               correlation(predicted, by_sums, count));
+    CHECK(correlation(predicted, exact, count) > least);
+    CHECK(correlation(predicted, by_sums, count) > least);
+    /* down the slopes, by at most one grey level */
+    for (int k = 0; k < p.w * p.h; k++)
+        largest = fabs(slopes[k]) > largest ? fabs(slopes[k]) : largest;
+    for (int k = 0; k < p.w * p.h; k++) {
+        const int unit = 1 << (depth - 8), by = slopes[k] > largest / 20 ? -unit : slopes[k] < -largest / 20 ? unit : 0;
+        data[k] = (uint16_t)clip_to(p.side[1][k] + by, (1 << depth) - 1);
+        whole += slopes[k] * ((double)data[k] - p.side[1][k]);
+    }
+    e.x = e.y = 0;
+    e.width = p.w;
+    e.height = p.h;
+    CHECK_INT(vmafgpu_edit_try(v, &e, 1, &tried, NULL), VMAFGPU_OK);
+    if (getenv("TEST_VERBOSE"))
+        printf("%s: down the slopes: predicted %.4f, exact %.4f\n", test_where, whole, tried.change);
+    CHECK(fabs(whole / tried.change - 1) < error);
+    vmafgpu_close(v);
+    free_pair(&p);
+}
+
+/* ---- bits ---- */
+
+static uint64_t hash_floats(const float *values, int count, uint64_t hash) {
+    for (int i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        for (int k = 0; k < 4; k++)
+            hash = (hash ^ (bits >> (8 * k) & 255)) * 1099511628211u;
+    }
+    return hash;
+}
+
+static void check_bits(void) {
+    static const struct {
+        int w, h, depth;
+        distortion kind;
+        const char *model;
+    } cases[] = {
+        { 61, 47, 8, DULL, "vmaf_v0.6.1" },       { 161, 203, 10, ENHANCED, "vmaf_v0.6.1neg" },
+        { 33, 35, 16, BLOCKY, "vmaf_4k_v0.6.1" }, { 200, 131, 12, DULL, "vmaf_b_v0.6.3" },
+        { 16, 16, 8, ENHANCED, "vmaf_v0.6.1" },   { 17, 33, 9, BLOCKY, "vmaf_v0.6.1neg" },
+        { 97, 66, 8, SAME, "vmaf_4k_v0.6.1neg" }, { 96, 70, 8, FLAT, "vmaf_v0.6.1" },
+    };
+    static float first[MOST], other[MOST];
+    uint64_t hash = 14695981039346656037u;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pair p = make_pair(cases[i].w, cases[i].h, cases[i].depth, cases[i].kind, (int)i);
+        const int count = p.w * p.h;
+        vmafgpu_model_config m;
+        memset(&m, 0, sizeof m);
+        m.model = vmafgpu_builtin_model(cases[i].model);
+        vmafgpu_config c = config_of(&p, &m);
+        vmafgpu_score score;
+        double plain = 0;
+        for (int variant = 0; variant < 6; variant++) {
+            static const unsigned masks[] = { ~0u, 0, 16 };
+            c.cpumask = masks[variant % 3];
+            c.threads = variant < 3 ? 1 : 7;
+#ifdef VMAFGPU_NO_THREADS
+            c.threads = 1;
+#endif
+            snprintf(test_where, sizeof test_where, "bits of case %d, cpumask %u, %d threads", (int)i, c.cpumask,
+                     c.threads);
+            slopes_of(&c, &p, variant ? other : first, &score);
+            CHECK(!variant || memcmp(first, other, sizeof(float) * (size_t)count) == 0);
+        }
+        c.slopes = 0;
+        vmafgpu *v = begin(&c, &p, &score);
+        plain = score.score;
+        CHECK_INT(vmafgpu_edit_slopes(v, first, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_STATE);
+        CHECK_HAS(vmafgpu_last_error(v), "config.slopes is 0");
+        vmafgpu_close(v);
+        c.slopes = 1;
+        v = begin(&c, &p, &score);
+        CHECK_BITS(score.score, plain);
+        vmafgpu_close(v);
+        hash = hash_floats(first, count, hash);
+        free_pair(&p);
+    }
+    snprintf(test_where, sizeof test_where, "golden");
+    if (!CHECK(hash == UINT64_C(0x68df5f5045fbbc7b)))
+        printf("the hash is %016" PRIx64 "\n", hash);
+}
+
+/* ---- where there is little to differentiate ---- */
+
+static void check_flat(void) {
+    static const char *const names[] = { "identical", "black", "one sample", "white against black", "one column" };
+    static float slopes[MOST];
+    for (int depth = 8; depth <= 16; depth += 4)
+        for (int kind = 0; kind < 5; kind++)
+            for (int is_neg = 0; is_neg < 2; is_neg++) {
+                pair p = make_pair(70, 50, depth, SAME, 3);
+                const size_t size = sizeof(uint16_t) * (size_t)(p.w * p.h);
+                vmafgpu_model_config m;
+                memset(&m, 0, sizeof m);
+                m.model = vmafgpu_builtin_model(is_neg ? "vmaf_v0.6.1neg" : "vmaf_v0.6.1");
+                if (kind == 1 || kind == 3)
+                    memset(p.side[0], 0, size);
+                if (kind == 1)
+                    memset(p.side[1], 0, size);
+                if (kind == 2)
+                    p.side[1][20 * p.w + 30] ^= 1;
+                for (int k = 0; k < p.w * p.h && kind >= 3; k++)
+                    p.side[1][k] = (uint16_t)(kind == 3 || k % p.w == 9 ? (1 << depth) - 1 : p.side[1][k]);
+                vmafgpu_config c = config_of(&p, &m);
+                vmafgpu_score score;
+                snprintf(test_where, sizeof test_where, "%s, %d bits, %s", names[kind], depth,
+                         is_neg ? "neg" : "plain");
+                slopes_of(&c, &p, slopes, &score);
+                free_pair(&p);
+            }
+}
+
+/* ---- the call ---- */
+
+static long allocations;
+
+static void *counted(void *user, size_t size) {
+    (void)user;
+    allocations++;
+    return malloc(size);
+}
+
+static void release(void *user, void *pointer) {
+    (void)user;
+    free(pointer);
+}
+
+static void check_call(void) {
+    enum { W = 67, H = 37, PITCH = 80 };
+    static float plain[W * H], wide[PITCH * H + 2];
+    pair p = make_pair(W, H, 8, DULL, 9);
+    vmafgpu_config c = config_of(&p, NULL);
+    const vmafgpu_frame r = frame_of(p.side[0]), d = frame_of(p.side[1]);
+    uint16_t block[64];
+    vmafgpu_edit e;
+    vmafgpu *v = NULL;
+    snprintf(test_where, sizeof test_where, "call");
+    c.allocator.allocate = counted;
+    c.allocator.release = release;
+    CHECK_INT(vmafgpu_open(&v, &c), VMAFGPU_OK);
+    const long opened = allocations;
+    CHECK_INT(vmafgpu_edit_slopes(v, plain, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_STATE);
+    CHECK_HAS(vmafgpu_last_error(v), "there is no base");
+    CHECK_INT(vmafgpu_edit_begin(v, &r, &d, NULL, NULL, NULL), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_slopes(v, plain, 0, VMAFGPU_MEMORY_PINNED), VMAFGPU_OK);
+    for (int is_down = 0; is_down < 2; is_down++) {
+        float *top = is_down ? wide + 1 + PITCH * (H - 1) : wide + 1;
+        int is_same = 1;
+        for (int i = 0; i < PITCH * H + 2; i++)
+            wide[i] = 12345;
+        CHECK_INT(vmafgpu_edit_slopes(v, top, (is_down ? -PITCH : PITCH) * 4, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        for (int i = 0; i < PITCH * H; i++) {
+            const int y = i / PITCH, x = i % PITCH;
+            is_same &= wide[1 + i] == (x < W ? plain[(is_down ? H - 1 - y : y) * W + x] : 12345);
+        }
+        CHECK(is_same && wide[0] == 12345 && wide[PITCH * H + 1] == 12345);
+    }
+    /* after a commit, the slopes are those of the new base */
+    memset(&e, 0, sizeof e);
+    e.x = 20;
+    e.y = 11;
+    e.width = e.height = 8;
+    e.data = block;
+    for (int i = 0; i < 64; i++) {
+        block[i] = (uint16_t)(3 * i);
+        p.side[1][(11 + i / 8) * W + 20 + i % 8] = block[i];
+    }
+    CHECK_INT(vmafgpu_edit_commit(v, &e, 1, NULL), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_slopes(v, plain, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_begin(v, &r, &d, NULL, NULL, NULL), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_slopes(v, wide, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+    CHECK(memcmp(plain, wide, sizeof plain) == 0);
+    CHECK_INT(allocations, opened);
+
+    const struct {
+        float *slopes;
+        ptrdiff_t pitch;
+        int memory;
+        const char *words;
+    } wrong[] = {
+        { NULL, 0, VMAFGPU_MEMORY_HOST, "slopes is NULL" },
+        { (float *)(void *)((char *)plain + 2), 0, VMAFGPU_MEMORY_HOST, "slopes is not aligned to 4 bytes" },
+        { plain, 4 * W - 4, VMAFGPU_MEMORY_HOST, "pitch is invalid (264 bytes)" },
+        { plain, 8 - 4 * W, VMAFGPU_MEMORY_HOST, "pitch is invalid" },
+        { plain, 4 * W + 2, VMAFGPU_MEMORY_HOST, "pitch is invalid" },
+        { plain, PTRDIFF_MAX / 4 * 4, VMAFGPU_MEMORY_HOST, "pitch is invalid" },
+        { plain, 0, VMAFGPU_MEMORY_DEVICE, "memory is invalid (2)" },
+        { plain, 0, 17, "memory is invalid (17)" },
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        CHECK_INT(vmafgpu_edit_slopes(v, wrong[i].slopes, wrong[i].pitch, (vmafgpu_memory)wrong[i].memory),
+                  VMAFGPU_ERROR_ARGUMENT);
+        CHECK_HAS(vmafgpu_last_error(v), wrong[i].words);
+    }
+    CHECK_INT(vmafgpu_edit_slopes(NULL, plain, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_ARGUMENT);
+    vmafgpu_close(v);
+    free_pair(&p);
+}
+
+static void check_refused(void) {
+    static const struct {
+        const char *model, *field;
+        int result;
+        const char *words;
+    } cases[] = {
+        { "vmaf_v1.0.16_3d0h", "", VMAFGPU_ERROR_FEATURE, "config.slopes: feature cambi does not support slopes (1)" },
+        { "vmaf_float_v0.6.1", "", VMAFGPU_ERROR_FEATURE, "does not support slopes (1)" },
+        { "vmaf_v0.6.1", "size", VMAFGPU_ERROR_ARGUMENT, "config.slopes: requires config.max_edit_size (1)" },
+        { NULL, "features", VMAFGPU_ERROR_ARGUMENT, "config.slopes: requires a model (1)" },
+        { "vmaf_v0.6.1", "range", VMAFGPU_ERROR_ARGUMENT, "config.slopes: out of range (2)" },
+        { "vmaf_v0.6.1", "predict", VMAFGPU_ERROR_ARGUMENT, "config.slopes: conflicts with config.predict_only" },
+        { "vmaf_v0.6.1", "cuda", VMAFGPU_ERROR_BACKEND, "config.slopes: slopes are not supported on GPUs" },
+        { "vmaf_v0.6.1", "hip", VMAFGPU_ERROR_BACKEND, "config.slopes: slopes are not supported on GPUs" },
+        { "vmaf_v0.6.1", "auto", VMAFGPU_OK, "" },
+    };
+    pair p = make_pair(320, 240, 8, DULL, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const char *field = cases[i].field;
+        vmafgpu_feature_config f;
+        vmafgpu_model_config m;
+        vmafgpu *v = NULL;
+        memset(&m, 0, sizeof m);
+        memset(&f, 0, sizeof f);
+        m.model = cases[i].model ? vmafgpu_builtin_model(cases[i].model) : NULL;
+        f.name = "vif";
+        vmafgpu_config c = config_of(&p, cases[i].model ? &m : NULL);
+        c.chroma = VMAFGPU_CHROMA_420;
+        if (strcmp(field, "size") == 0)
+            c.max_edit_size = 0;
+        if (strcmp(field, "range") == 0)
+            c.slopes = 2;
+        if (strcmp(field, "features") == 0) {
+            c.features = &f;
+            c.features_only = c.feature_count = 1;
+        }
+        c.predict_only = strcmp(field, "predict") == 0;
+        c.backend = strcmp(field, "cuda") == 0   ? VMAFGPU_BACKEND_CUDA
+                    : strcmp(field, "hip") == 0  ? VMAFGPU_BACKEND_HIP
+                    : strcmp(field, "auto") == 0 ? VMAFGPU_BACKEND_AUTO
+                                                 : VMAFGPU_BACKEND_CPU;
+        snprintf(test_where, sizeof test_where, "refused: %s %s", cases[i].model ? cases[i].model : "no model", field);
+        CHECK_INT(vmafgpu_open(&v, &c), cases[i].result);
+        CHECK_HAS(vmafgpu_last_error(v), cases[i].words);
+        if (cases[i].result == VMAFGPU_OK)
+            CHECK_STR(vmafgpu_backend_name(v), "cpu");
+        vmafgpu_close(v);
+    }
+    free_pair(&p);
+}
+
+/* Models whose inputs the sums of one variant of each feature do not determine */
+static void check_inputs(void) {
+    static const struct {
+        const char *names[2], *options[2];
+        int result;
+    } cases[] = {
+        { { "integer_vif_scale0", "integer_vif_scale1" }, { "", "vif_enhn_gain_limit=1" }, VMAFGPU_ERROR_MODEL },
+        { { "integer_adm2", "integer_aim" }, { "", "adm_enhn_gain_limit=1" }, VMAFGPU_ERROR_MODEL },
+        { { "integer_adm2", "integer_vif_scale0" }, { "", "vif_skip_scale0=true" }, VMAFGPU_OK },
+        { { "integer_adm2", "integer_motion3" }, { "", "" }, VMAFGPU_OK },
+    };
+    static float slopes[MOST];
+    pair p = make_pair(60, 40, 8, DULL, 2);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const double ones[3] = { 1, 1, 1 }, zeros[3] = { 0, 0, 0 };
+        const uint16_t rows[1] = { 0 };
+        vmafgpu_svm svm;
+        vmafgpu_model model;
+        vmafgpu_model_config m;
+        vmafgpu *v = NULL;
+        memset(&svm, 0, sizeof svm);
+        memset(&model, 0, sizeof model);
+        memset(&m, 0, sizeof m);
+        svm.feature_count = 2;
+        svm.feature_names = cases[i].names;
+        svm.feature_options = cases[i].options;
+        svm.slopes = ones;
+        svm.intercepts = zeros;
+        svm.gamma = 1;
+        svm.sv_count = 1;
+        svm.sv_coefs = ones;
+        svm.sv_rows = rows;
+        svm.sv_table = zeros;
+        model.name = "mine";
+        model.svm_count = 1;
+        model.svms = &svm;
+        m.model = &model;
+        const vmafgpu_config c = config_of(&p, &m);
+        snprintf(test_where, sizeof test_where, "inputs of case %d", (int)i);
+        if (CHECK_INT(vmafgpu_open(&v, &c), cases[i].result) && cases[i].result == VMAFGPU_OK)
+            slopes_of(&c, &p, slopes, NULL);
+        else
+            CHECK_HAS(vmafgpu_last_error(v), "of model mine is not supported (1); use one variant of each feature");
+        vmafgpu_close(v);
+    }
+    free_pair(&p);
+}
+
+int main(void) {
+    static const struct {
+        int w, h, depth;
+        distortion kind;
+        int is_neg;
+        test_amount depth_of_test;
+    } cases[] = {
+        { 40, 37, 8, FLAT, 0, TEST_FEW },       { 48, 40, 8, DULL, 0, TEST_FEW },
+        { 33, 35, 10, BLOCKY, 1, TEST_FEW },    { 35, 49, 8, ENHANCED, 1, TEST_SOME },
+        { 57, 33, 16, ENHANCED, 0, TEST_SOME }, { 64, 36, 12, BLOCKY, 0, TEST_ALL },
+        { 41, 63, 9, DULL, 1, TEST_ALL },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (cases[i].depth_of_test <= test_depth())
+            check_differences(cases[i].w, cases[i].h, cases[i].depth, cases[i].kind, cases[i].is_neg);
+    if (getenv("TEST_VERBOSE"))
+        printf("worst cosine %.6f, worst difference of sizes %.5f\n", worst_cosine, worst_size);
+    check_edits("vmaf_v0.6.1neg", 8, DULL, 0.95, 0.15);
+    check_edits("vmaf_v0.6.1neg", 10, BLOCKY, 0.95, 0.15);
+    check_edits("vmaf_v0.6.1", 8, BLOCKY, 0.85, 0.25);
+    check_bits();
+    check_flat();
+    check_call();
+    check_refused();
+    check_inputs();
+    return test_end();
+}

@@ -2715,8 +2715,8 @@ VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m
                : vmafgpu__blend_motion(motion, VMAFGPU__FETCH(&m->factor), VMAFGPU__FETCH(&m->offset), most);
 }
 
-/* Computes, from the sums of the base, all members that depend on the base. `history` is the number of frames before a
- * live pair, or -1 for other pairs. */
+/* Computes all members that depend on the base (the unedited pair), from its sums. `history` is the number
+ * of frames before a live pair, or -1 for other pairs. */
 VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sums *sums, int history) {
     const int vif = VMAFGPU__FETCH(&s->vif_variants), adm = VMAFGPU__FETCH(&s->adm_variants);
     const int of_vif = VMAFGPU__FETCH(&s->vif_count), of_adm = VMAFGPU__FETCH(&s->adm_count);
@@ -3052,8 +3052,8 @@ typedef struct vmafgpu__map_blocks {
 typedef struct vmafgpu__edit_vif_launch {
     vmafgpu__vif_launch vif;
     vmafgpu__edit_batch edits;
-    int32_t *terms;                  /* one value per sample, in planes: variants, noise, reference mean, reference
-                                        variance */
+    int32_t *terms;                  /* planes with one value per sample: the term of each variant, the noise term,
+                                        the mean and the variance of the reference */
     int32_t tile_width, tile_height; /* size of the tile of a block: multiples of 4 (width) and 8 (height) */
     int32_t stride, unused;          /* stride: row length in shared memory */
     vmafgpu__map_blocks map;
@@ -3574,8 +3574,8 @@ static VMAFGPU__NOINLINE VMAFGPU__UNUSED double vmafgpu__pow(double x, double y)
     return vmafgpu__pow_of(x, y, VMAFGPU__HAS_FMA);
 }
 
-/* Mathematical functions that are called while frames are processed. Other code uses the versions for the compiler's
- * target. */
+/* Mathematical functions that are called while frames are processed, compiled for several instruction sets. All other
+ * code calls the versions that are compiled for the default target of the compiler. */
 typedef struct vmafgpu__maths {
     double (*exp)(double x);
     double (*log10)(double x);
@@ -6241,7 +6241,7 @@ typedef struct vmafgpu__aggregates {
 } vmafgpu__aggregates;
 
 /* A standalone feature. It produces values of its own (vmafgpu__value) instead of members of vmafgpu__sums. Its
- * extractors are computed one after the other, each by all threads together. The GPU functions are in
+ * extractors run one after the other, and all threads work together on each of them. The GPU functions are in
  * vmafgpu__gpu_measured. */
 typedef struct vmafgpu__measure {
     int values;      /* maximum number of values */
@@ -8074,8 +8074,8 @@ static void vmafgpu__chroma_chunk(const vmafgpu__chroma_job *job, const uint8_t 
             for (int i = 0; i < end - first; i++)
                 sums[k][first - before + i] += (uint32_t)down->weight[j] * codes[k][i];
     }
-    for (int k = 0; k < 3 && first > before; k++) /* repeats the column at the left edge; no sample extends beyond
-                                                     the right edge */
+    for (int k = 0; k < 3 && first > before; k++) /* repeats the column at the left edge; at the right edge,
+                                                     all samples are inside */
         sums[k][0] = sums[k][1];
     for (int i = 0; i < count; i++) {
         uint32_t sum[3];
@@ -8272,7 +8272,8 @@ static void vmafgpu__pixels_row(const vmafgpu__luma_job *job, const uint8_t *pix
 /* ---- chroma: VMAFGPU__V_BYTES samples at a time; the last vector of a row overlaps the one before it ---- */
 
 /* Layout of the sums over the rows: one sum per pixel, in the form described above. The first entry belongs to the
- * pixel before the first sample. The other entries belong to the pixels from there on, two per chroma sample. */
+ * pixel before the first sample. The other entries belong to the pixels from the first sample on, two per chroma
+ * sample. */
 enum {
     VMAFGPU__CHROMA_PIXELS = 2 * VMAFGPU__V_BYTES,
     VMAFGPU__CHROMA_SPACE = VMAFGPU__CHROMA_PIXELS + VMAFGPU__V_WORDS
@@ -8606,8 +8607,8 @@ typedef struct vmafgpu__vif_launch {
 /* ---- on the CPU ---- */
 
 /* Fills table[m - 32768] with 2048 * log2(m) for m in 32768..65535, rounded as in libvmaf, which rounds log2(m) to
- * float first. The result equals floor(2048 * log2(m) + 1/2 + 2^-10). For each value, the code computes the first m
- * that has a larger value. Only the host computes the table; other devices receive a copy. */
+ * float first. The result equals floor(2048 * log2(m) + 1/2 + 2^-10). For each value of the table, the code computes
+ * the smallest m whose value is larger. Only the host computes the table; other devices receive a copy. */
 static VMAFGPU__UNUSED void vmafgpu__log_table(const vmafgpu__maths *maths, uint16_t *table) {
     int m = 32768;
     for (int level = 30720; level <= 32768; level++) {
@@ -10528,8 +10529,8 @@ enum {
 typedef struct vmafgpu__motion_launch {
     vmafgpu__batch batch;
     const void *fragments; /* matrix form: tap matrices */
-    int32_t both, only;    /* `both`: 1 if both frames of pair.before are compared (the z index of a block is 2 * pair +
-                              index of the frame); otherwise only pair.before[only] is compared */
+    int32_t both, only;    /* `both`: 1 if the current frame is compared with each frame of pair.before (the z index of
+                              a block is 2 * pair + index of the frame), 0 if only with pair.before[only] */
 } vmafgpu__motion_launch;
 
 #endif
@@ -11428,7 +11429,7 @@ typedef struct vmafgpu__adm_fast {
     float gain; /* gain limit, which is an integer */
     uint32_t whole_gain;
     uint32_t gain_reach;     /* largest number whose product with the gain limit fits in 32 bits */
-    float factor[2];         /* scale 0: contrast sensitivity, scaled so that the product is the weighted value */
+    float factor[2];         /* scale 0: contrast sensitivity times a scale; a coefficient times it is weighted */
     uint32_t factor_bias[2]; /* scale 0: -factor * (bits of 2^23 as a float) */
     float plain_limit;       /* scale 0: floats are exact if the sum of the squares of all coefficients is at most this
                                 number */
@@ -16813,8 +16814,8 @@ static void vmafgpu__speed_bilinear_scalar(const float *const *rows, const float
     }
 }
 
-/* Returns row y of a plane after the prescale. If any of the frame's rows read for this contains an illegal sample,
- * stores the number of the first such row in strip->bad_row. */
+/* Returns row y of a plane after the prescale. This needs several rows of the frame. If one of them contains an illegal
+ * sample, stores the number of the first such row in strip->bad_row. */
 static float *vmafgpu__speed_row(const vmafgpu__speed *speed, vmafgpu__speed_strip *strip, int plane, int y) {
     const vmafgpu__speed_variant *x = speed->variant;
     vmafgpu__speed_source down;
@@ -19600,7 +19601,7 @@ typedef struct vmafgpu__ssim_functions {
     /* Splits a row into its even and its odd columns. In `out`, the odd columns begin LINE floats after the even
      * ones. */
     void (*split)(const float *row, int lanes, float *out);
-    /* Computes a row of the low-passed picture, which has half the size, from nine split rows. */
+    /* Computes a row of the low-passed picture, which has half the size, from nine rows that split() has written. */
     void (*halve)(const float *const *rows, int lanes, float *out);
     /* halve_luma() and round() replace halve() for luma, whose sums are exact in any order. halve_luma() adds a split
      * row to the rows of sums to which it contributes. An even row also initialises sums[0], which belongs to the last
@@ -23649,7 +23650,7 @@ static int vmafgpu__gpu_ciede_look(const vmafgpu__maths *maths, const vmafgpu__c
 }
 
 /* Recomputes the uncertain pixels. Nearly all of them turn out to be right. If a pixel was wrong, or if the list was
- * too short, the pair is processed again. The list then contains the known differences, without duplicates. */
+ * too short, the pair is processed again. The list then contains the corrections found so far, without duplicates. */
 static int vmafgpu__gpu_ciede_recompute(const vmafgpu__launch_context *context, const vmafgpu__extractor *e,
                                         vmafgpu__value *words) {
     const vmafgpu__ciede_scale scale = vmafgpu__ciede_scale_of(context->config->bit_depth);
@@ -25295,9 +25296,9 @@ VMAFGPU__INLINE void vmafgpu__float_logs(const float *from, vmafgpu__v *out) {
 
 #define VMAFGPU__FLOAT_CHOOSE(mask, a, b) vmafgpu__v_or(vmafgpu__v_keep32(mask, a), vmafgpu__v_drop32(mask, b))
 
-/* Computes the arguments of the logarithms of numerator and denominator. Returns whether any logarithm is needed. If
- * libvmaf computes no logarithm for a pixel, the arguments are 1 and 2, and `plain` is the numerator of the pixel.
- * Otherwise `plain` is 0. */
+/* Computes the arguments of the logarithms that the numerator and the denominator consist of. Returns whether any
+ * logarithm is needed. If libvmaf computes no logarithm for a pixel, the arguments are 1 and 2, and `plain` is the
+ * numerator of the pixel. Otherwise `plain` is 0. */
 static int vmafgpu__float_vif_ratios(const float (*means)[VMAFGPU__CHUNK], const vmafgpu__float_vif_limits *limits,
                                      float (*ratio)[VMAFGPU__CHUNK], float *plain) {
     const vmafgpu__v zero = vmafgpu__v_zero(), one = vmafgpu__v_set_f32(1), half = vmafgpu__v_set_f32(0.5f);
@@ -25754,8 +25755,8 @@ static vmafgpu__view vmafgpu__own_view(const vmafgpu__cpu *cpu, const uint8_t *d
 }
 
 /* Makes a view of a frame: of the reference if `place` is 0, of the distorted frame if `place` is 1. `cpu` is the
- * struct to which the frame belongs: one of the members, which are the structs for the distorted frames that share a
- * reference. The view refers to the memory of the caller or, if frames cannot be read in place, to a copy of the
+ * struct that owns the frame. If several distorted frames share a reference, each of them has its own struct (a
+ * member). The view refers to the memory of the caller or, if frames cannot be read in place, to a copy of the
  * frame. */
 static vmafgpu_result vmafgpu__view_frame(vmafgpu *v, vmafgpu__cpu *cpu, const vmafgpu_frame *frame, int packed,
                                           const char *name, int place, vmafgpu__view *view) {
@@ -31841,8 +31842,8 @@ static void vmafgpu__emit(const vmafgpu *v, vmafgpu__extractor *e, double *row) 
         t->emit(e, &last, row);
 }
 
-/* Emits, in order, all positions whose temporal features are known: completes the row of the pair, computes its model
- * scores and passes them to config.on_score. `ended` is 1 if no more frames will follow. */
+/* Emits, in order, every position whose temporal features are known. For each of them, completes the row of the pair,
+ * computes the model scores and passes them to config.on_score. `ended` is 1 if no more frames will follow. */
 static void vmafgpu__advance(vmafgpu *v, int ended) {
     while (v->emitted < v->seeded + v->pushed && v->emitted < v->collected) {
         const int64_t index = v->emitted - v->seeded;
@@ -36993,7 +36994,7 @@ static vmafgpu__recorded vmafgpu__record_call(int kind, vmafgpu *v, const vmafgp
     return r;
 }
 
-/* Records a call that has been described, and evaluates it. */
+/* Records the call that `r` describes, and evaluates it. */
 #define VMAFGPU__RECORDED(r, call) \
     do { \
         const int kind_ = (r).kind; \

@@ -247,7 +247,7 @@ static char *join_words(const char *name) {
 }
 
 /* Returns an identifier whose last word is "model", so that it is neither a keyword nor a name of the C library. The
- * prefix "m_" avoids conflicts with names in vmafgpu.h, and a leading digit. */
+ * prefix "m_" prevents a leading digit and avoids conflicts with names in vmafgpu.h. */
 static char *make_identifier(const char *words) {
     size_t length = strlen(words);
     char *identifier = (char *)grow(NULL, length + sizeof "m__model", 1);

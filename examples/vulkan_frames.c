@@ -290,7 +290,7 @@ typedef struct engine {
     VkPipeline pipeline;
     VkDescriptorPool sets;
     VkSemaphore drawn, scored;
-    VkSemaphore seen, rendered; /* the CPU reads both: `seen` equals `drawn`, `rendered` counts finished loads */
+    VkSemaphore seen, rendered; /* for the CPU: `seen` equals `drawn`, `rendered` counts finished loads */
     void *cuda_drawn, *cuda_scored;
     int has_timelines;
     void *context, *in, *out; /* CUDA handles: `in` is the stream that makes frames ready, `out` signals `scored` */

@@ -293,7 +293,7 @@ static int64_t align_gain(const align_problem *p, int64_t first, int64_t last, i
     return gain;
 }
 
-/* Adds a stretch of frames to `doubts` if another offset fits it about as well, which means that noise alone could
+/* Adds a stretch of frames to `doubts` if another offset fits it about as well, that is, if noise alone could
  * explain the gain of `offset`. Returns 0 if memory is short. */
 static int align_check_stretch(const align_problem *p, alignment *a, int64_t first, int64_t last, int offset) {
     int low = offset, high = offset;

@@ -18,7 +18,7 @@ void rawsize_free(rawsize_samples *s) {
     s->values = NULL;
 }
 
-/* Returns the mean difference of samples at distance `lag`, in 8-bit levels, from `trials` random positions. */
+/* Returns the mean difference, in 8-bit levels, between samples that are `lag` apart, at `trials` random positions. */
 static double rawsize_difference(const rawsize_samples *s, size_t lag, int trials) {
     uint64_t sum = 0;
     uint32_t place = 1;

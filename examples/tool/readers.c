@@ -202,8 +202,8 @@ static int offer_slots(session *all) {
     return result >= VMAFGPU_OK;
 }
 
-/* Checks whether a video has grown since this pair was located, if it had ended by then. If a video has grown, resets
- * the pair, which is then located again, and returns 1. */
+/* If a video had already ended when this pair was located, checks whether the video has grown since then. If it has,
+ * resets the pair, which is then located again, and returns 1. */
 static int restart_if_grown(session *all, lent_pair *s) {
     pool *p = &all->pool;
     int is_longer = 0;

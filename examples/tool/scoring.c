@@ -58,8 +58,7 @@ static int push_pair(const session *all, const pair *now) {
            vmafgpu_push_many(all->contexts, all->count, &now->frames[0], &now->frames[1], NULL) == VMAFGPU_OK;
 }
 
-/* Passes pair n to the contexts: as a pair to score, or only its reference if the pair comes before or after the pairs
- * to score. */
+/* Passes pair n to the contexts. If it comes before or after the pairs to score, passes only its reference. */
 static int take_pair(const session *all, int64_t n, const pair *now) {
     int is_seed = n < all->seeds, is_tail = all->wanted >= 0 && n >= all->seeds + all->lead + all->wanted, ok = 1;
     if (!is_seed && !is_tail)

@@ -114,8 +114,8 @@ static int video_is_y4m_magic(const void *bytes) {
     return memcmp(bytes, video_y4m_magic, VIDEO_MAGIC_LENGTH) == 0;
 }
 
-/* Parses a word of decimal digits. Returns -1 for other words. Further digits after a value above 1000000 are
- * ignored. */
+/* Parses a word of decimal digits. Returns -1 for other words. Once the value exceeds 1000000, the remaining
+ * digits are ignored. */
 static int video_number(const char *text) {
     int value = 0;
     if (*text == '\0')

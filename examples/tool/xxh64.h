@@ -1,4 +1,4 @@
-/* xxh64.h: computes the hash XXH64 with seed 0, as `xxhsum -H1` does, of data that is added in pieces. */
+/* xxh64.h: computes the XXH64 hash (seed 0, as in `xxhsum -H1`) of data that is added in pieces. */
 #ifndef XXH64_H
 #define XXH64_H
 

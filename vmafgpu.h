@@ -194,7 +194,7 @@
  * planes that the features use are computed. config.colour must specify the conversion; nothing is guessed. See
  * vmafgpu_colour.
  *
- *     cfg.colour.matrix = VMAFGPU_MATRIX_BT709, cfg.colour.range = VMAFGPU_RANGE_LIMITED;     // before the open
+ *     cfg.colour.matrix = VMAFGPU_MATRIX_BT709, cfg.colour.range = VMAFGPU_RANGE_LIMITED;     // before vmafgpu_open()
  *     vmafgpu_frame image = VMAFGPU_INIT;
  *     image.data[0] = pixels, image.pixels = VMAFGPU_PIXELS_RGBA8;
  *     vmafgpu_push(v, &image, &dist);
@@ -355,15 +355,15 @@
  *   PINNED          copied by the GPU                                                     when it is reusable (1)
  *   DEVICE          luma: in place or packed by the GPU (see below); chroma: in place     when it is reusable (1)
  *   SURFACE, ARRAY  images are converted to planes by the GPU                             when it is reusable (1)
- *   (1) Frame i is reusable when vmafgpu_reusable_count() returns more than i. It is also safe for work that is queued
- *       on a stream after vmafgpu_stream_wait() to overwrite the frame.
+ *   (1) Frame i is reusable when vmafgpu_reusable_count() returns more than i. Alternatively, call
+ *       vmafgpu_stream_wait(): work that you queue on that stream afterwards may overwrite the frame.
  *   - Luma in device memory is read in place if the address and pitch are multiples of 16 bytes, the length of a row is
  *     a multiple of 4 bytes, samples are in the low bits, and config.max_edit_size is 0.
  *   - Streams: a frame must be ready when the GPU reads it. If work on a stream fills it, set gpu.stream, or call
  *     vmafgpu_after_stream() before the push. Unlike streams that a program creates in the usual way, the library's
  *     streams do not wait for the default stream. If gpu.stream is 0, frames that are still being filled on the default
- *     stream are therefore scored too early, without an error: pass CU_STREAM_LEGACY, or call
- *     vmafgpu_after_stream(v, NULL). The default stream has the handle 0 in most frameworks.
+ *     stream are therefore scored too early, without an error. To prevent this, set gpu.stream to CU_STREAM_LEGACY, or
+ *     call vmafgpu_after_stream(v, NULL). The default stream has the handle 0 in most frameworks.
  *   - You can call the library from any thread, whatever CUDA context or HIP device is current. The library restores
  *     the current context or device and leaves no error state in HIP. Several contexts can share a GPU.
  *
@@ -422,10 +422,10 @@
  *   - Motion is measured between consecutive pushed references. The context keeps the references that motion needs.
  *
  * MIGRATING FROM THE LIBVMAF API. A program that is linked with libvmaf runs unchanged with examples/libvmaf/libvmaf.c,
- * which implements the functions of libvmaf on top of this header. In new code, fill in one config before the open,
- * instead of calling a function for each model and feature. Functions report a failure with a vmafgpu_result and a
- * message, not with a negative errno. In the table, a name before a colon is a parameter of the function of libvmaf;
- * the text after the colon replaces this parameter.
+ * which implements the functions of libvmaf on top of this header. In new code, fill in one config before you call
+ * vmafgpu_open(), instead of calling a function for each model and feature. Functions report a failure with a
+ * vmafgpu_result and a message, not with a negative errno. In the table, a name before a colon is a parameter of the
+ * function of libvmaf; the text after the colon replaces this parameter.
  *   vmaf_init                                 vmafgpu_open(). n_threads: config.threads, including the calling
  *                                             thread; n_subsample: .subsample; cpumask: .cpumask; gpumask:
  *                                             .backend = VMAFGPU_BACKEND_CPU; log_level: .on_log
@@ -496,8 +496,8 @@
  *                                  scores. Edits, maps and models from files are not recorded. For frames in GPU
  *                                  memory, only the vmafgpu_frame structs are recorded, not the samples.
  *                                  VMAFGPU_RECORD_SIZE limits the size of the file (default 256 MiB);
- *                                  VMAFGPU_RECORD_HASHES stores hashes of frames instead of samples. This build has
- *                                  global state, and calls take longer
+ *                                  VMAFGPU_RECORD_HASHES stores hashes of frames instead of samples. A build with this
+ *                                  switch has global state, and its calls take longer
  *   VMAFGPU_NO_JSON                no reader for the JSON text of models
  *   VMAFGPU_NO_MODELS              no built-in models; models/model_embed.h is not included
  *   VMAFGPU_NO_VMAF_V0_6_1, ...    each omits one built-in model; models/model_embed.h lists the names
@@ -525,12 +525,11 @@
  *     thread runs until the GPU is open. If gpu.copy_threads is more than 1 and config.parallel_for is NULL, several
  *     GPUs are opened at the same time, each by a separate thread; these threads end before vmafgpu_open() returns.
  *
- * STACK on the CPU, in optimised x86-64 builds made with GCC or clang: vmafgpu_open() needs at most 6 kB,
- * vmafgpu_model_parse() 8 kB, other calls 24 kB, and a task of config.parallel_for 15 kB. Tests enforce limits of 48 kB
- * for calls and 16 kB for tasks. According to GCC's call graph (-O2, x86-64), the stack needed is
- * at most 36 kB for calls and 26 kB for tasks, excluding callbacks and the C library. These upper bounds rely on what
- * test/stack.awk assumes about how calls through pointers nest. Unoptimised builds and sanitizers need more. Calls that
- * use a GPU need additional stack for the driver.
+ * STACK on the CPU, in optimised x86-64 builds made with GCC or clang. Measured: 6 kB for vmafgpu_open(), 8 kB for
+ * vmafgpu_model_parse(), up to 24 kB for other calls, and 15 kB for a task of config.parallel_for. Tests fail above
+ * 48 kB for calls and 16 kB for tasks. Bounds from GCC's call graph (-O2, x86-64), without callbacks and the C library:
+ * 36 kB for calls and 26 kB for tasks. They rely on what test/stack.awk assumes about calls through pointers.
+ * Unoptimised builds and sanitizers need more. Calls that use a GPU need additional stack for the driver.
  *
  * INSTRUCTION SETS. The CPU backend uses AVX-512, AVX2, NEON or plain C. The choice is made at open and depends on the
  * processor and the operating system. AVX-512 is used only on processors that support VNNI (Cascade Lake, Zen 4 and
@@ -553,8 +552,8 @@
  * OTHER LANGUAGES, SHARED LIBRARIES. To initialise a struct, set all its bytes to zero. Enums are 32-bit integers,
  * unless -fshort-enums is used; in that case, use this option for all files. Paths are passed to the C library
  * unchanged; on Windows, they must be in the ANSI code page. `make shared` builds a shared library, whose file name
- * contains VMAFGPU_ABI. If you load a shared library, compare vmafgpu_abi() with VMAFGPU_ABI, or the structs with
- * vmafgpu_layout_at().
+ * contains VMAFGPU_ABI. If you load a shared library, compare vmafgpu_abi() with VMAFGPU_ABI, or the layout of your
+ * structs with vmafgpu_layout_at().
  *
  * STABILITY: WHAT A NEW VERSION CAN CHANGE
  *   - Source. Version numbers are MAJOR.MINOR.PATCH. Within one MAJOR version, programs compile without changes: names
@@ -623,7 +622,7 @@
  * includes itself in >>cpu once for each instruction set.
  *   >>settings          compilers, switches, float rules    >>arithmetic        per-sample arithmetic of all backends
  *   >>launch            arguments of GPU kernels            >>sums              results of a frame pair
- *   >>edits arithmetic  arithmetic of edits and maps        >>functions         exp, log10, pow, sin: fixed bits
+ *   >>edits arithmetic  arithmetic of edits and maps        >>functions         exp, log10, pow, sin: same bits
  *   >>context           types of the engine                 >>memory            allocation, errors, log
  *   >>text              numbers and messages                >>frames            access to the planes of the caller
  *   >>json              reader of JSON text                 >>model reader      from JSON to a model
@@ -659,7 +658,7 @@
  *   >>config            defaults, ranges, rules             >>inputs            models, features, columns
  *   >>open              from a config to a context          >>public            API: contexts, frames, pairs
  *   >>public edits      API: maps and edits                 >>public scores     API: scores, pooling, names
- *   >>description       API: state of a context as JSON     >>record            VMAFGPU_RECORD: a file of the calls
+ *   >>description       API: state of a context as JSON     >>record            VMAFGPU_RECORD: calls in a file
  *   >>levels            vector code per instruction set     >>level operations  operations of an instruction set
  *
  * HOW A PAIR IS PROCESSED. vmafgpu_push() checks the frames. vmafgpu__submit() assigns the pair a position and passes
@@ -3125,7 +3124,7 @@ typedef struct vmafgpu__map_launch {
 #define VMAFGPU__PASS VMAFGPU__PASS_HOST
 
 /* ================================================================================================
- * >>functions                                    exp, log10, pow, sin: fixed bits
+ * >>functions                                    exp, log10, pow, sin: same bits
  * ================================================================================================
  * The results of these functions differ in the last bits between C libraries, and such differences would change scores.
  * Therefore, the header contains its own functions. From the C library it calls only sqrt() and functions with exact
@@ -36706,7 +36705,7 @@ VMAFGPU_API size_t vmafgpu_describe(vmafgpu *context, char *buffer, size_t size)
 
 #ifdef VMAFGPU_RECORD
 /* ================================================================================================
- * >>record                                       VMAFGPU_RECORD: a file of the calls
+ * >>record                                       VMAFGPU_RECORD: calls in a file
  * ================================================================================================
  * The file starts with a header: 16 bytes of text, the size of the file, VMAFGPU_ABI, and the size of a config. Records
  * follow: kind, number of the call, address of the context, size of the rest, the rest. For each call, one record is

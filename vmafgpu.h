@@ -528,7 +528,7 @@
  * STACK on the CPU, in optimised x86-64 builds made with GCC or clang. Measured: 6 kB for vmafgpu_open(), 8 kB for
  * vmafgpu_model_parse(), up to 24 kB for other calls, and 15 kB for a task of config.parallel_for. Tests fail above
  * 48 kB for calls and 16 kB for tasks. Bounds from GCC's call graph (-O2, x86-64), without callbacks and the C library:
- * 36 kB for calls and 26 kB for tasks. They rely on what test/stack.awk assumes about calls through pointers.
+ * at most 36 kB for calls and 26 kB for tasks. They rely on what test/stack.awk assumes about calls through pointers.
  * Unoptimised builds and sanitizers need more. Calls that use a GPU need additional stack for the driver.
  *
  * INSTRUCTION SETS. The CPU backend uses AVX-512, AVX2, NEON or plain C. The choice is made at open and depends on the
@@ -808,7 +808,7 @@ typedef enum vmafgpu_layout {
 
 /* The kind of memory that contains the planes of a frame. A frame in host memory is borrowed only during the call. A
  * pushed frame in any other kind of memory remains borrowed until vmafgpu_reusable_count() includes its pair. Frames
- * for single pairs and edits are borrowed only during the call, whatever their memory. For DEVICE, SURFACE and ARRAY,
+ * for single pairs and edits are borrowed only during the call, in any kind of memory. For DEVICE, SURFACE and ARRAY,
  * data[i] holds the address or handle: (const void *)(uintptr_t)handle. */
 typedef enum vmafgpu_memory {
     VMAFGPU_MEMORY_HOST = 0, /* any host memory, including pinned memory */
@@ -908,8 +908,8 @@ typedef struct vmafgpu_colour {
  *     out of range, either the push is refused, or the pair is accepted and gets an error instead of a score; see
  *     vmafgpu_push().
  *   - pitch[i] is the distance in bytes from one row to the next; 0 means tightly packed. If the luma width is odd, the
- *     number of samples in a tightly packed row of subsampled chroma is rounded up, as in files; the last sample is not
- *     read. The pitch can be negative; data[i] is still the top row. A negative pitch in pinned memory requires
+ *     number of samples in a tightly packed row of subsampled chroma is rounded up, as in raw video; the last sample is
+ *     not read. The pitch can be negative; data[i] is still the top row. A negative pitch in pinned memory requires
  *     config.gpu.frame_memory = HOST. The pitch times the number of rows must fit in a ptrdiff_t.
  *   - 16-bit words are little-endian and need no alignment. */
 typedef struct vmafgpu_frame {
@@ -974,8 +974,8 @@ typedef struct vmafgpu_model {
 /* Functions that allocate and release the host memory of the library. Set both functions or neither. `allocate` returns
  * memory aligned for any type (as malloc does), or NULL. `release` never receives NULL. `user` is passed to both.
  *   - The functions are called from vmafgpu_open(), _check_config(), _push(), _try_push(), _push_many(),
- *     _acquire_pair(), _percentile(), _close(), vmafgpu_model_parse() and vmafgpu_model_release(). After a GPU has
- *     failed, and with gpu.open_in_background, any other call on the context can also call them.
+ *     _acquire_pair(), _percentile(), _close(), vmafgpu_model_parse() and vmafgpu_model_release(). If a GPU
+ *     has failed, or if gpu.open_in_background is set, any other call on the context can also call them.
  *   - The functions run on the calling thread, with two exceptions. With gpu.open_in_background, the thread that opens
  *     the GPU also calls them, possibly while the calling thread does. If several threads open several GPUs, these
  *     threads also call the functions. */
@@ -1059,9 +1059,9 @@ typedef struct vmafgpu_gpu_config {
                                            if all frames are arrays. SURFACE requires CUDA and a single GPU */
     int         batch;                  /* pairs per launch, 1..32. The default depends on the frame size: 2 at 4K, 8 at
                                            1080p, 32 at 576x324. If `frame_memory` is DEVICE or SURFACE, the default is
-                                           doubled; on GPUs with more than 24 GiB (with `devices`: 96 GiB), it is
-                                           instead 16 at 4K and 32 at smaller sizes. With `devices`, the default is at
-                                           least 16. All these defaults are reduced if necessary to stay below the
+                                           twice as high; on GPUs with more than 24 GiB (with `devices`: 96 GiB each),
+                                           it is then 16 at 4K and 32 at smaller sizes. With `devices`, the default is
+                                           at least 16. All these defaults are reduced if necessary to stay below the
                                            memory limit (see `queue_depth`). With config.live or config.map_block_size,
                                            the default is 1. A pair waits until its batch is full, or until
                                            vmafgpu_flush() or vmafgpu_wait() is called, so a batch of 1 gives the lowest
@@ -1070,10 +1070,10 @@ typedef struct vmafgpu_gpu_config {
                                            `devices`. To keep device memory below a limit, the default of `batch` is
                                            reduced to as little as 1, and the default of `queue_depth` to as little as
                                            2. The limit is 288 MiB, or 384 MiB if `frame_memory` is DEVICE or SURFACE.
-                                           With `devices`, each GPU has its own limit, which is four times as high. When
-                                           `batch` is reduced and `frame_memory` is DEVICE or SURFACE, a second limit is
-                                           computed: the smaller of 1/64 of the device memory and 1/4 of the free device
-                                           memory. The larger of the two limits then applies */
+                                           With `devices`, each GPU has its own limit, which is four times as high. If
+                                           `batch` exceeds the limit and `frame_memory` is DEVICE or SURFACE, the limit
+                                           rises to the smaller of 1/64 of the device memory and 1/4 of the free device
+                                           memory, if that is larger */
     const void *kernels;                /* kernel image in memory; replaces the search for a kernel file. The image can
                                            be the contents of a file that `make blobs` creates, PTX from this project,
                                            or machine code. Machine code is passed to the driver unchecked; for AMD,
@@ -1083,7 +1083,7 @@ typedef struct vmafgpu_gpu_config {
     const char *kernels_path;           /* path of the kernel file. Default: compiled-in kernels; if there are none, the
                                            library searches for a file (see `GPU: requirements` in the manual) */
     const char *driver_path;            /* driver library to load. Default for CUDA: libcuda.so.1 (Windows: nvcuda.dll).
-                                           Default for HIP: the first found of libamdhip64.so.8 down to .so.5 (Windows:
+                                           Default for HIP: the first one found of libamdhip64.so.8 to .so.5 (Windows:
                                            amdhip64_7.dll, then older versions); a version that the program has already
                                            loaded is preferred */
     vmafgpu_vif_arithmetic vif_arithmetic; /* number type of the VIF kernels; default: the faster type */
@@ -1318,8 +1318,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
  *     For each pair in device memory, vmafgpu_next_score() returns VMAFGPU_ERROR_DEVICE.
  *   - If a sample exceeds the bit depth and the CPU checks that sample, the push fails with VMAFGPU_ERROR_FRAME. If the
  *     GPU checks the sample, the pair fails instead. When a GPU is used, it checks all chroma. It also checks luma that
- *     is in device memory, in acquired buffers, or in pinned memory that it copies unchanged. The CPU checks all other
- *     luma.
+ *     is in device memory, in acquired buffers, or in pinned memory if it is copied unchanged. The CPU checks all
+ *     other luma.
  *   - If a pair fails, so do the neighbouring pairs whose motion depends on it. */
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference,
                                         const vmafgpu_frame *distorted);
@@ -1334,7 +1334,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
 /* Returns buffers for the next pair. If a reader or decoder writes samples directly to these buffers, the CPU does not
  * have to copy the samples. With a GPU, the buffers are in pinned memory. The frames are in the format of the config,
  * and their `memory` is HOST; cast away the const of data[] to write. data[1] and data[2] are NULL if no feature uses
- * chroma. Otherwise, sizes of subsampled chroma are rounded up, as in files, although features do not use the last
+ * chroma. Otherwise, sizes of subsampled chroma are rounded up, as in raw video, although features do not use the last
  * chroma column or row if the luma width or height is odd. Push the frames unchanged, except for `tag`.
  *   - You can acquire several pairs before you push the first of them. Push them in the order in which they were
  *     acquired. Every push (including vmafgpu_push_preceding() and vmafgpu_push_following()) releases the oldest
@@ -1424,11 +1424,11 @@ VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
  * number of pushed pairs, the functions return VMAFGPU_ERROR_ARGUMENT.
  *   - vmafgpu_reusable_count() returns the number of pairs whose frames can be overwritten or freed. It never waits for
  *     a GPU. It returns 0 if the context is NULL or busy. If motion is used and references are in pinned memory, the
- *     last one or two pairs are counted only once later pairs are done, or once vmafgpu_wait() has copied the
+ *     last one or two pairs are not counted until later pairs are done, or until vmafgpu_wait() has copied the
  *     references of these last pairs.
- *   - vmafgpu_wait() submits an incomplete batch and returns when the first `pairs` pairs are done. Their scores are
- *     then ready, except scores whose motion needs the next pair. vmafgpu_wait(v, -1) also covers preceding and
- *     following frames in pinned or device memory.
+ *   - vmafgpu_wait() submits the current batch even if it is incomplete, and returns when the first `pairs` pairs
+ *     are done. Their scores are then ready, except scores whose motion needs the next pair. vmafgpu_wait(v, -1) also
+ *     covers preceding and following frames in pinned or device memory.
  *   - vmafgpu_stream_wait() makes a stream of the caller (a CUstream or hipStream_t) wait instead of the calling
  *     thread. Use it for frames in GPU memory, including surfaces and arrays: work that is queued on the stream
  *     afterwards can overwrite these frames. If the CPU is used, no frame is in use, and the function returns
@@ -1453,8 +1453,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_after_stream(vmafgpu *context, void *stream);
  * If `previous` is NULL, motion is 0, as in a clip of one frame. Inside a clip, motion2 of a frame is the smaller of
  * the differences from its two neighbours, so the same frame can score lower as part of a clip. To take the next
  * reference into account, use vmafgpu_edit_begin(). With motion_five_frame_window, motion is always 0. score->values is
- * valid until the next call on the context. Pooled values do not include the result. On a GPU, the call submits an
- * incomplete batch first. */
+ * valid until the next call on the context. Pooled values do not include the result. On a GPU, the call first
+ * submits any incomplete batch. */
 VMAFGPU_API vmafgpu_result vmafgpu_score_pair(vmafgpu *context, const vmafgpu_frame *reference,
                                               const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
                                               vmafgpu_score *score);
@@ -1504,8 +1504,8 @@ typedef struct vmafgpu_edit {
 typedef struct vmafgpu_edit_sums {
     int64_t vif_information[4];         /* sum of binary logarithms, times 2048                              */
     int64_t vif_noise[4];               /* variance of the distorted frame where the reference is flat       */
-    int64_t adm[4][3], aim[4][3];       /* sums of cubes. The sum of each row is rounded in a vmafgpu_edit_score, but
-                                           not in a vmafgpu_block */
+    int64_t adm[4][3], aim[4][3];       /* sums of cubes. In a vmafgpu_edit_score, the sum over each row of the band is
+                                           rounded; in a vmafgpu_block, it is not */
 } vmafgpu_edit_sums;
 
 typedef struct vmafgpu_edit_score {
@@ -1570,8 +1570,8 @@ typedef struct vmafgpu_block {
                                            loss of the frame */
     vmafgpu_edit_sums sums;             /* sums of this block; over all blocks they add up to the sums of the frame.
                                            Here, the sums of cubes are not rounded, and they are larger than those in a
-                                           vmafgpu_edit_score by a factor: the height of the band, rounded up to a power
-                                           of two */
+                                           vmafgpu_edit_score by a factor equal to the height of the band, rounded up to
+                                           a power of two */
 } vmafgpu_block;
 
 /* Computes the gradient at the base. */
@@ -1681,8 +1681,8 @@ VMAFGPU_API int         vmafgpu_model_column(const vmafgpu *context, int model);
 
 /* Returns the column that is at position `place` (0..vmafgpu_column_count()-1) in the report of libvmaf if the clip has
  * `pairs` pairs (including pairs that config.subsample leaves out). The column is `place` itself, except for a clip of
- * a single pair: in that case, libvmaf writes integer_motion2, integer_motion3 and the motion3 of float_motion in the
- * order of their features, after all other columns of features. Returns -1 if `place` is out of range. */
+ * a single pair: in that case, libvmaf writes integer_motion2, integer_motion3 and the motion3 of float_motion after
+ * all other feature columns, in the order of the features that produce them. Returns -1 if `place` is out of range. */
 VMAFGPU_API int         vmafgpu_report_column(const vmafgpu *context, int64_t pairs, int place);
 
 /* Converts a long name of libvmaf to the name in reports, for example "VMAF_integer_feature_adm2_score" to
@@ -1766,7 +1766,7 @@ VMAFGPU_API const char *vmafgpu_last_error(const vmafgpu *context);
  *     failures; and notes: the backend note and the last warning.
  *   - Unlike other functions, this one can be called at any time between vmafgpu_open() and vmafgpu_close(), on any
  *     thread and in callbacks. If the context is busy, the state is "busy", and the object contains only version, abi,
- *     state, and busy_with: the name of the running call. In config.on_score, the description is complete.
+ *     state, and busy_with: the name of the running call. Inside config.on_score, the description is complete.
  *   - Strings are valid UTF-8: other bytes in messages and names are replaced by U+FFFD. New versions can add keys. */
 VMAFGPU_API size_t vmafgpu_describe(vmafgpu *context, char *buffer, size_t size);
 

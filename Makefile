@@ -140,7 +140,7 @@ $(BUILD)/embed_model$(EXE): examples/embed_model.c vmafgpu.h Makefile | $(BUILD)
 include examples/libvmaf/libvmaf.mk
 include examples/web/web.mk
 
-# Not built by default because it needs an MPI.
+# Not built by default because it needs an MPI implementation.
 MPICC ?= mpicc
 mpi: $(BUILD)/cluster_mpi
 # test_slurm.sh tests two implementations of MPI; the names of the compilers are those in Debian.

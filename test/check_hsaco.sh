@@ -65,8 +65,8 @@ resources() {
 }
 
 # vector_registers TARGET: prints the number of vector registers per lane of a SIMD, the granularity of their
-# allocation, and the number of SIMDs per compute unit. On gfx90a and later, this number is for both kinds of vector
-# registers together, as are the counts in the metadata. Some targets from gfx1100 on have 1.5 times as many registers.
+# allocation, and the number of SIMDs per compute unit. On gfx90a and later, the number of registers and the
+# counts in the metadata include both kinds of vector registers. Some targets from gfx1100 on have 1.5 times as many.
 vector_registers() {
     case $1 in
     gfx900 | gfx906 | gfx908) echo 256 4 4 ;;

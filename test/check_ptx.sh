@@ -10,9 +10,9 @@
 #   the kernels of float features, no product is fused with a sum. (In machine code, divisions contain fused products.)
 # - For sm_75, sm_80, sm_90 and sm_120: no spills, no stack, and few enough registers for the number of blocks that the
 #   kernel requests. Images that `make blobs` has assembled are not assembled again.
-# - If a driver compiles the PTX: no spills. This is checked for compute capability 8.0, 10.3 and 12.0, and for the
-#   kernels that fit() changes for machine code. DEPTH=all: every kernel, and each capability from 8.0 that ptxas
-#   supports.
+# - If a driver compiles the PTX: no spills. By default, this is checked for compute capability 8.0, 10.3 and
+#   12.0, and only for the kernels that fit() changes for machine code. DEPTH=all: every kernel, and each
+#   capability from 8.0 that ptxas supports.
 # - Machine code contains LDG...CONSTANT and no other LDG, and does not use local memory.
 # - The PTX contains no functions of libdevice or of the CUDA toolkit, so it can be distributed under any licence.
 # - The container and the C header contain these images and the assembled machine code, and each is no larger than 6 MB.

@@ -528,8 +528,8 @@ fi
 # ---- contraction: disabled in the header; after the header, the user's setting applies ----
 
 # Vector code explicitly uses fused instructions for packed floats, and for packed doubles if the product is exact.
-# >>functions uses them explicitly, too; test_functions compares its results. All other fused instructions come from the
-# compiler.
+# Section >>functions of the header also uses them explicitly; test_functions compares its results. All other
+# fused instructions come from the compiler.
 fused='vfn?m(add|sub)[0-9]'
 for object in "$work"/fma_*.o; do
     [ -f "$object" ] || continue

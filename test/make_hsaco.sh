@@ -16,7 +16,7 @@ mkdir -p "$work" || exit 1
 
 # ---- code objects ----
 
-# Compiles the code object for a target, unless its preprocessed source has not changed. Writes a word to TARGET.status:
+# Compiles the code object for a target if its preprocessed source has changed. Writes a word to TARGET.status:
 # "unknown" if the compiler does not support the target, "built" or "kept"; nothing on failure.
 object() { # TARGET
     rm -f "$work/$1.status"

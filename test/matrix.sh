@@ -91,7 +91,7 @@ step 'installed header' sh -c "echo '#define VMAFGPU_IMPLEMENTATION' > build/ins
     echo 'int main(void) { return !vmafgpu_builtin_model(\"vmaf_v0.6.1\"); }' >> build/installed.c &&
     cc -Ibuild/installed/usr/include build/installed.c -lm -lpthread -o build/installed/program &&
     build/installed/program"
-# Without a compiler for WebAssembly, the release has no page.
+# Without a compiler for WebAssembly, the release does not contain the web page.
 web=
 printf '#include <stdlib.h>\n' | clang-19 --target=wasm32-wasi -E -xc - > /dev/null 2>&1 || web=NO_WEB=1
 step 'dist' make dist GFX="${GFX:-gfx90a gfx1100}" SM="${SM:-90}" $web
@@ -113,7 +113,7 @@ check 'clang, optimised' BUILD=build/clang CC=clang CFLAGS='-O3 -march=native -f
 if [ -n "$all" ]; then
     check 'gcc, optimised' BUILD=build/native CC=gcc CFLAGS='-O3 -march=native -ffp-contract=fast' RUNNER=env
     check 'gcc, unoptimised' BUILD=build/O0 CC=gcc CFLAGS=-O0 RUNNER=env
-    # Other versions than those of gcc and clang. To add a compiler, set COMPILERS, for example to that of a chroot.
+    # Versions other than the default ones. To add a compiler, for example one in a chroot, set COMPILERS.
     for cc in clang-19 clang-22 gcc-15 gcc-16 ${COMPILERS:-}; do
         have "$cc" "$cc" && check "$cc" BUILD="build/$(basename "$cc")" CC="$cc" RUNNER=env TESTS="$bits"
     done

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Tests the Python module examples/python/vmafgpu.py with the shared library in BUILD, and the scripts beside it, which
-# need ffmpeg. Warnings of Python are errors. If mypy is installed, it checks the type hints.
+# need ffmpeg. Python warnings are treated as errors. If mypy is installed, it checks the type hints.
 #
 #     test/test_python.sh BUILD         PYTHON=python3.8 selects the interpreter
 build=${1:-build}
@@ -133,7 +133,7 @@ check "RECORD lists all files: $(cat "$work/log")" [ ! -s "$work/log" ]
 
 # ---- compare_folder.py and plot_scores.py ----
 
-# The library and the header of this build are used, and no terminal.
+# The scripts use the library and the header of this build, and do not run in a terminal.
 script() { # NAME ARGUMENTS...
     name=$1
     shift

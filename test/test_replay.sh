@@ -1,6 +1,7 @@
 #!/bin/sh
 # Tests VMAFGPU_RECORD and build/replay: random sequences of fuzz_api are recorded and repeated on the CPU and, if it is
-# built, on a simulated GPU. Truncated files are refused, changed scores are found, and the size is bounded.
+# built, on a simulated GPU. Truncated files must be refused, and changed scores found. The size of a
+# recording must stay within its limit.
 #
 #     test/test_replay.sh BUILD
 build=${1:-build}

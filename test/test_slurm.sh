@@ -35,7 +35,7 @@ done
 
 # ---- the cluster ----
 
-# Paths of sockets are short, and munged requires that others can read the folder.
+# Socket paths must be short, and munged requires a folder that other users can read.
 work=$(mktemp -d "${TMPDIR:-/tmp}/vmafgpu_slurm.XXXXXX") || exit 1
 chmod 755 "$work"
 work=$(cd "$work" && pwd -P)
@@ -170,7 +170,7 @@ is_ended() {
     *) false ;;
     esac
 }
-# ended ID STATE RESTARTS: whether a job ends in this state, after so many restarts
+# ended ID STATE RESTARTS: whether a job ends in this state, after this number of restarts
 ended() {
     until_true is_ended "$1"
     [ "$(field "$1" JobState)" = "$2" ] && [ "$(field "$1" Restarts)" = "$3" ] && return
@@ -189,7 +189,7 @@ is_equal() { # FILE FILE: whether reports are equal, except for the frames per s
     cmp -s "$1.masked" "$2.masked"
 }
 
-# Plain C code makes the jobs long enough for an event in the middle.
+# With plain C code, the jobs run long enough to be interrupted halfway.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 TMPDIR="$work/tmp"
 "$build/test/make_clip" texture+mix 640x360 8 420 300 4 reference.y4m distorted.y4m || exit 1
 slow='--threads 1 --cpumask 255'
@@ -235,7 +235,7 @@ for name in $implementations; do
     check "$name: second report" is_equal two0.xml two.xml
     check "$name: no message" [ -z "$(cat "job$id.out" "job$id".rank*.txt)" ]
 
-    # The default of this cluster connects no processes.
+    # By default, Slurm does not connect the MPI processes of this cluster.
     cluster_script $name jobs.txt | sed 's/--mpi=pmix//' > cluster.sh
     rm -f one.json
     id=$(submit --nodes=2 cluster.sh)

@@ -53,8 +53,8 @@ YOURS
 
 documents='README.md examples/README.md examples/tool/README.md examples/libvmaf/README.md'
 
-# fenced FILE: extracts the code of a Markdown file to FILE.1.text, FILE.2.text and so on. These names contain a dot for
-# each slash.
+# fenced FILE: extracts the code of a Markdown file to FILE.1.text, FILE.2.text and so on. In these names, a dot
+# replaces each slash of the path.
 fenced() {
     awk -v out="$work/$(echo "$1" | tr / .)" '
         /^```c$/ { name = out "." (++count) ".text"; printf "" > name; on = 1; next }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Computes how much stack calls and tasks of the CPU backend can need, from the call graph of GCC (stack.awk), and
-# compares the bounds with those in the manual. test_stack.c measures real calls, which need less.
+# Computes how much stack space the calls and tasks of the CPU backend can need, from the call graph of GCC
+# (stack.awk), and compares the bounds with those in the manual. test_stack.c measures real calls, which need less.
 #
 #     test/test_stack_bounds.sh BUILD
 build=${1:-build}

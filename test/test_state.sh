@@ -77,7 +77,7 @@ if has speed_temporal; then
     segments 3 -n --feature speed_temporal
     segments 3 -n --feature speed_temporal --subsample 2
 fi
-# on a simulated GPU, for which several threads read frames
+# on a simulated GPU; several threads then read frames
 if [ -z "$RUNNER$SANITIZE" ] && [ -f "$build/test/libsimulated_cuda32.so" ]; then
     real=$tool
     mkdir -p "$work/driver"

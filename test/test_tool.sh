@@ -904,8 +904,8 @@ check 'shorter video: scores' same uneven.csv short.csv
 # ---- several threads: a pair is read while another one is scored, and the results are the same ----
 
 # threads_agree WHAT REFERENCE DISTORTED ARGUMENTS...: checks that report, status and messages are the same with one and
-# with three threads, from files and from pipes. Leaves the report in agreed.csv, and messages and status for files in
-# agreed.
+# with three threads, from files and from pipes. Leaves the report in agreed.csv, and messages and status of the run
+# from files in the file `agreed`.
 threads_agree() {
     about=$1
     ahead_ref=$work/$2

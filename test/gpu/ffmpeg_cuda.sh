@@ -14,11 +14,12 @@
 # OTHER_LIBRARIES=folder   LD_LIBRARY_PATH of that ffmpeg
 # OPTIONS=options  options of the filter, such as model=version=vmaf_v0.6.1neg. Features that use chroma fail, because
 #                  libvmaf_cuda of ffmpeg 7.1 to 9.0 copies luma only.
-# LOOPS=40         how often each clip is repeated to measure
-# PROCESSES=1      how many processes run at the same time to measure; their rates are added. One process uses two
+# LOOPS=40         how many times each clip is repeated in a measurement
+# PROCESSES=1      how many processes run at the same time; their rates are added. One process uses two
 #                  decoders at most.
 #
-# Rates are pairs per second without the time to start, which is the same for clips of all lengths. They decide no test.
+# Rates are pairs per second, excluding start-up time, which is the same for clips of all lengths. No test depends on
+# them.
 set -u
 case ${1-}:$# in
 --encode:2 | [!-]*:2) ;;

@@ -29189,6 +29189,16 @@ static void vmafgpu__gpu_keep(vmafgpu *v) {
     }
 }
 
+/* Evaluates the result of a driver call that received a stream of the caller. If the stream is invalid, the call of the
+ * library fails. After any other error, the GPU is no longer used. */
+static vmafgpu_result vmafgpu__check_caller_stream(vmafgpu *v, const char *caller, int function, int error) {
+    enum { INVALID_VALUE = 1, INVALID_CONTEXT = 201, INVALID_HANDLE = 400, CONTEXT_IS_DESTROYED = 709 };
+    if (error == INVALID_VALUE || error == INVALID_CONTEXT || error == INVALID_HANDLE || error == CONTEXT_IS_DESTROYED)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: driver rejects the stream (%d)", caller, error);
+    (void)vmafgpu__gpu_ok(v, function, error);
+    return VMAFGPU_OK;
+}
+
 /* Makes a stream of the caller wait until the work on all positions before `position` is finished. */
 static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int64_t position) {
     vmafgpu__gpu *g = v->gpu;
@@ -29199,29 +29209,27 @@ static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int6
     for (int i = 0; i < g->queue && error == 0 && !g->is_dead; i++)
         if (g->slots[i].is_running && g->slots[i].first < position)
             error = g->driver.stream_wait_event(stream, g->slots[i].done, 0);
+    const vmafgpu_result result =
+        vmafgpu__check_caller_stream(v, "vmafgpu_stream_wait", VMAFGPU__DRIVER_stream_wait_event, error);
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
-    return error == 0
-               ? VMAFGPU_OK
-               : vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_stream_wait: driver rejects the stream (%d)", error);
+    return result;
 }
 
 /* Makes the streams of all slots wait, because any slot can contain the next pair. Edits use all streams of the first
  * slot. */
 static vmafgpu_result vmafgpu__gpu_after_stream(vmafgpu *v, void *stream) {
     vmafgpu__gpu *g = v->gpu;
-    int error = 0;
-    if (g->is_dead)
-        return VMAFGPU_OK;
+    vmafgpu_result result = VMAFGPU_OK;
     vmafgpu__gpu_enter(v);
-    error = g->driver.event_record(g->caller_event, stream);
-    for (int i = 0; i < g->queue && error == 0; i++)
-        for (int k = 0; k < (g->edits && i == 0 ? VMAFGPU__STREAMS : 1) && error == 0; k++)
-            error = g->driver.stream_wait_event(g->slots[i].streams[k], g->caller_event, 0);
+    if (!g->is_dead)
+        result = vmafgpu__check_caller_stream(v, "vmafgpu_after_stream", VMAFGPU__DRIVER_event_record,
+                                              g->driver.event_record(g->caller_event, stream));
+    for (int i = 0; i < g->queue && result == VMAFGPU_OK; i++)
+        for (int k = 0; k < (g->edits && i == 0 ? VMAFGPU__STREAMS : 1); k++)
+            (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (g->slots[i].streams[k], g->caller_event, 0));
     vmafgpu__gpu_leave(v);
-    return error == 0 ? VMAFGPU_OK
-                      : vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "vmafgpu_after_stream: driver rejects the stream (%d)",
-                                      error);
+    return result;
 }
 
 /* Returns the reason why the GPU cannot read a frame in place, or NULL if it can. `is_one_of_many` states whether
@@ -29546,7 +29554,7 @@ static int vmafgpu__take_device_memory(vmafgpu *v, char *reason, size_t size) {
  * current. */
 static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
-    enum { NO_TIMING = 2, NON_BLOCKING = 1, FILL = 0xa5 };
+    enum { NO_TIMING = 2, NON_BLOCKING = 1 };
     vmafgpu__gpu_measure(v);
     if (!vmafgpu__take_device_memory(v, reason, size))
         return 0;
@@ -29561,12 +29569,6 @@ static int vmafgpu__gpu_furnish(vmafgpu *v, char *reason, size_t size) {
                 return 0;
     }
     if (!VMAFGPU__GPU_CALL(v, event_create, (&g->caller_event, NO_TIMING)))
-        return 0;
-    /* Kernels load the padding of rows, and words that no kernel has stored, together with samples, and ignore them.
-     * Memory checkers report loads of memory that was never written. The pattern is no plausible value, so that tests
-     * find code that uses these words. */
-    if (!VMAFGPU__GPU_CALL(v, fill, (g->memory, FILL, g->memory_size, g->slots[0].streams[0])) ||
-        !VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[0].streams[0])))
         return 0;
     if (g->edits && !v->edits_on_gpu->create(v))
         return 0;

@@ -177,12 +177,12 @@
  *
  * SLOPES show how the score changes with each luma sample: vmafgpu_edit_slopes() computes the derivative of the
  * prediction of the first model, for use in filters, encoders and training. Slopes require config.slopes,
- * config.max_edit_size and the CPU. They describe small, structured changes: if all samples move by one code value in
- * the direction of the slopes or of the reference, the exact change usually differs by 5 to 10 % from the sum over
- * slope * change. In very dark pictures, it can differ by more than half. Slopes do not predict the effect of white
- * noise, which is of second order, and they ignore that ADM jumps where two coefficients differ in direction by one
- * degree. They replace neither vmafgpu_edit_try() nor maps. A frame that climbs the slopes gets a higher score, but not
- * necessarily a better picture; this also applies to the neg models.
+ * config.max_edit_size and the CPU. They describe small, structured changes: if every sample moves by one code value,
+ * in the direction of its slope or towards the reference, the exact change usually differs by 5 to 10 % from the sum of
+ * slope * change over all samples. In very dark pictures, it can differ by more than half. Slopes do not predict the
+ * effect of white noise, which is of second order. They ignore the discontinuity of ADM where the directions of two
+ * coefficients differ by exactly one degree. They replace neither vmafgpu_edit_try() nor maps. A change in the
+ * direction of the slopes raises the score, but does not necessarily improve the picture, not even with neg models.
  *
  *     if (vmafgpu_edit_begin(v, &ref, &dist, NULL, NULL, NULL) == VMAFGPU_OK)
  *         vmafgpu_edit_slopes(v, slopes, 0, VMAFGPU_MEMORY_HOST);             // requires cfg.slopes, cfg.max_edit_size
@@ -13483,12 +13483,13 @@ enum {
     VMAFGPU__SLOPES_RING = 4,    /* rows of bands that are kept */
     VMAFGPU__SLOPES_STRIP = 64,  /* rows of a task; an even number */
     VMAFGPU__SLOPES_MARGIN = 96, /* columns before and after a line */
-    VMAFGPU__SLOPES_VIF = 3      /* planes that T' is applied to */
+    VMAFGPU__SLOPES_VIF = 3      /* planes to which the adjoint of a VIF filter is applied */
 };
 
 /* Functions for rows. Lines have margins; see SLOPES_MARGIN. */
 typedef struct vmafgpu__slopes_functions {
-    /* Converts integer means, which are filtered vertically, to centred means in grey levels. */
+    /* Filters a line of integer means horizontally. They have already been filtered vertically. Converts the result to
+     * centred means in grey levels. */
     void (*means)(const uint16_t *line, const uint16_t *taps, int reach, int w, float *out);
     /* Computes a2, a12 and 2 a2 m2 + a12 m1 from the variances s1, s2, s12 and the means. */
     void (*variances)(const int32_t *const *variance, const float *const *mean, double gain_limit, int w,
@@ -13498,21 +13499,22 @@ typedef struct vmafgpu__slopes_functions {
     void (*down)(const float *const *rows, const float *taps, int reach, int w, int adds, float *out);
     /* Filters horizontally, and writes columns -reach..w + reach - 1. Reads zeros before and after the line. */
     void (*along)(const float *line, const float *taps, int reach, int w, float *out);
-    /* As `along`, but columns of `line` are two columns apart in `out`. */
+    /* Like `along`, but neighbouring columns of `line` are two columns apart in `out`. */
     void (*along_up)(const float *line, const float *taps, int reach, int w, float *out);
     /* Combines the three filtered planes with the samples r and d. */
     void (*samples)(const float *const *filtered, const float *r, const float *d, float weight, int w, float *out);
-    /* Computes the derivatives u of the cubes with respect to the three signals, and their sum, in columns
-     * first..end-1. */
+    /* Computes u, the derivatives of the cubes with respect to the three signals, and `all`, the sum of these three
+     * derivatives, in columns first..end-1. */
     void (*cubes)(const uint32_t *column_sum, const uint32_t *centre, const int32_t *const *signal, const int *shift,
                   const float *unit, const float *weight, int first, int end, float *const *u, float *all);
-    /* Sums three rows, and adds to that three columns each: the adjoint of the mask, without its edges. */
+    /* Sum three rows, and then every three neighbouring columns: the adjoint of the mask, without its edges. */
     void (*box_down)(const float *above, const float *own, const float *below, int w, float *out);
     void (*box_along)(const float *line, int w, float *out);
-    /* Computes the derivatives of a band: side * (u - mask). uses_impairment chooses u and mask: with [0] or [1]. */
+    /* Computes the derivatives of a band: side * (u - mask). uses_impairment selects element [0] or [1] of
+     * u and mask. */
     void (*band)(const float *side, const uint8_t *uses_impairment, const float *const *u, const float *const *mask,
                  int w, float *out);
-    /* Adds a low-pass and a high-pass line with two factors, to `out` if `adds` is set. */
+    /* Computes low_tap * low + high_tap * high. Adds the result to `out` if `adds` is set, otherwise stores it. */
     void (*merge)(const float *low, const float *high, float low_tap, float high_tap, int w, int adds, float *out);
     /* The horizontal adjoint of the wavelet, without its edges. Writes 2 * w columns. */
     void (*unfold)(const float *low, const float *high, const float *const *taps, int w, float *out);
@@ -13526,7 +13528,7 @@ typedef struct vmafgpu__slopes_worker {
     size_t lines_size;
     float *ring[VMAFGPU__SLOPES_VIF][VMAFGPU__SLOPES_ROWS], *filtered[VMAFGPU__SLOPES_VIF];
     float *mean[2], *sample[2], *zero, *line, *wide, *box, *sum;
-    /* Rows of bands; [y % RING]. In `cube`, `all` and `mask`, [0] is of the numerator and [1] of the impairment. */
+    /* Rows of bands; [y % RING]. In `cube`, `all` and `mask`, [0] is for the numerator and [1] for the impairment. */
     float *side[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS], *band[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS];
     uint8_t *uses_impairment[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS];
     float *cube[VMAFGPU__SLOPES_RING][2][VMAFGPU__BANDS], *all[VMAFGPU__SLOPES_RING][2], *mask[2], *low, *high;
@@ -13537,10 +13539,10 @@ typedef struct vmafgpu__slopes {
     const vmafgpu__slopes_functions *functions;
     double gain_limit;
     vmafgpu__adm_variant adm_variant;
-    float vif_weight[VMAFGPU__SCALES];                    /* derivatives by the sum of logarithms, per code value */
-    float adm_weight[VMAFGPU__SCALES][2][VMAFGPU__BANDS]; /* three times the derivatives by the sum of cubes */
+    float vif_weight[VMAFGPU__SCALES]; /* derivatives with respect to the sum of logarithms, per code value */
+    float adm_weight[VMAFGPU__SCALES][2][VMAFGPU__BANDS]; /* three times those with respect to the sum of cubes */
     int has_vif[VMAFGPU__SCALES + 1], has_adm[VMAFGPU__SCALES + 1]; /* whether this or a smaller scale has a weight */
-    float *vif[VMAFGPU__SCALES], *adm[VMAFGPU__SCALES]; /* derivatives by the input of a scale; none at scale 0 */
+    float *vif[VMAFGPU__SCALES], *adm[VMAFGPU__SCALES]; /* with respect to the input of a scale; none at scale 0 */
     unsigned char *out;
     ptrdiff_t pitch;
     int scale, count, next; /* next: atomic; the first strip that no thread has claimed */
@@ -13647,7 +13649,7 @@ static void vmafgpu__slopes_fold(float *line, int w, int reach) {
 
 /* The rows to which the vertical adjoint of a filter is applied. */
 typedef struct vmafgpu__slopes_source {
-    const float *const *ring; /* row y is [y % ROWS]; NULL if row 2 * y is row y of `plane` and odd rows are 0 */
+    const float *const *ring; /* row y is [y % ROWS]. If NULL, row 2 * y is row y of `plane`, and odd rows are 0 */
     float *plane;
     const float *zero;
     int w, h;
@@ -13659,8 +13661,8 @@ static const float *vmafgpu__slopes_source_row(const vmafgpu__slopes_source *s, 
     return y < 0 || y & 1 || y / 2 >= s->h ? s->zero : vmafgpu__slopes_plane_row(s->plane, s->w, y / 2);
 }
 
-/* Computes row y of the vertical adjoint of a filter with reflection: the result for row y, plus the results for the
- * rows beyond the edges that reflect row y. */
+/* Computes row y of the vertical adjoint of a filter with reflection: the result for row y, plus the results for those
+ * rows outside the picture that are reflections of row y. */
 static void vmafgpu__slopes_down(const vmafgpu__slopes_functions *f, const vmafgpu__slopes_source *source, int y, int h,
                                  const float *taps, int reach, float *out) {
     const int from[3] = { y, -y, 2 * (h - 1) - y };
@@ -13680,7 +13682,7 @@ static void vmafgpu__slopes_taps(int scale, float *taps) {
         taps[t] = (float)vmafgpu__vif_taps[scale][reach + t] / 65536;
 }
 
-/* Computes the row y of the three planes to which the adjoint is applied. */
+/* Computes row y of the three planes to which the adjoint is applied. */
 static void vmafgpu__slopes_vif_row(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k,
                                     const vmafgpu__vif_job *job, const vmafgpu__vif_picture *distorted, int y) {
     const int reach = vmafgpu__vif_reach(job->scale);
@@ -13697,7 +13699,7 @@ static void vmafgpu__slopes_vif_row(const vmafgpu__slopes *s, const vmafgpu__slo
         memset(out[i] + job->w, 0, VMAFGPU__CHUNK / 2 * sizeof *out[i]);
 }
 
-/* Computes the derivatives by rows first..end-1 of a VIF picture. */
+/* Computes the derivatives with respect to rows first..end-1 of a VIF picture. */
 static void vmafgpu__slopes_vif(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int first, int end) {
     const vmafgpu *v = s->v;
     const int scale = s->scale, reach = vmafgpu__vif_reach(scale), next_reach = vmafgpu__vif_reach(scale + 1);
@@ -13756,8 +13758,8 @@ static int vmafgpu__slopes_sign(int32_t v) {
     return (v > 0) - (v < 0);
 }
 
-/* For each coefficient of a row, decides whether a change of t changes the restored part or the impairment. Stores the
- * contrast sensitivity, with the sign of that part. */
+/* For each coefficient of a row, decides whether a change in t affects the restored part or the impairment. Stores the
+ * contrast sensitivity with the sign of the affected part. */
 static void vmafgpu__slopes_sides(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale,
                                   int first, int end, float *const *side, uint8_t *const *uses_impairment) {
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -13801,7 +13803,7 @@ static int vmafgpu__slopes_has_weight(const vmafgpu__slopes *s, int scale, int w
     return weight[0] != 0 || weight[1] != 0 || weight[2] != 0;
 }
 
-/* Computes the derivatives of the cubes of a row of the bands, which are 0 outside the region of the sums. */
+/* Computes the derivatives of the cubes for a row of the bands. They are 0 outside the region of the sums. */
 static void vmafgpu__slopes_sum(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, vmafgpu__slopes_adm *a) {
     static const int unit_bits[VMAFGPU__SCALES] = { 27, 25, 23, 22 };
     const vmafgpu__adm_geometry *g = &a->task.geometry;
@@ -13857,7 +13859,7 @@ static void vmafgpu__slopes_finish(const vmafgpu__slopes *s, const vmafgpu__slop
     }
 }
 
-/* Makes row y of the derivatives by the bands. Rows have to be requested in order. */
+/* Computes row y of the derivatives with respect to the bands. Rows must be requested in order. */
 static void vmafgpu__slopes_bands(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, vmafgpu__slopes_adm *a,
                                   int y) {
     const vmafgpu__adm_geometry *g = &a->task.geometry;
@@ -13909,7 +13911,8 @@ static void vmafgpu__slopes_unfold(const vmafgpu__slopes *s, const vmafgpu__slop
     }
 }
 
-/* Computes the derivatives by rows first..end-1 of the input of an ADM scale. At scale 0, adds them to the output. */
+/* Computes the derivatives with respect to rows first..end-1 of the input of an ADM scale. At scale 0, adds them to the
+ * output. */
 static void vmafgpu__slopes_adm_rows(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int first, int end) {
     const vmafgpu *v = s->v;
     const int scale = s->scale;
@@ -13985,8 +13988,8 @@ static float vmafgpu__slopes_weight(double weight) {
     return size >= 1e-14 && size <= 1e20 ? (float)weight : 0;
 }
 
-/* Computes the slopes of the pair in the planes of the CPU backend. slopes: derivatives with respect to the sums.
- * adm_unit: factors of the sums of cubes, or NULL. */
+/* Computes the slopes for the pair whose planes the CPU backend holds. slopes: derivatives with respect to the sums.
+ * adm_unit: factors by which the sums of cubes are multiplied, or NULL. */
 static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const double *slopes,
                                           const double (*adm_unit)[VMAFGPU__BANDS], void *out, ptrdiff_t pitch) {
     const double code_value = 1.0 / (1 << (v->config.bit_depth - 8)); /* in grey levels */
@@ -14050,7 +14053,7 @@ static void vmafgpu__slopes_means(const uint16_t *line, const uint16_t *taps, in
     }
 }
 
-/* With n1 = v + noise, n2 = n1 + g^2 s1 and the factor 1/ln(2), the derivatives of log2(n2 / n1) are
+/* With n1 = v + noise and n2 = n1 + g^2 s1, the derivatives of log2(n2 / n1) are 1/ln(2) times
  *   a2   1/n2 - 1/n1 if v > 0, otherwise 0
  *   a12  -2 g a2, plus 2 g / n2 where g is not limited */
 static void vmafgpu__slopes_variances(const int32_t *const *variance, const float *const *mean, double gain_limit,

@@ -1,6 +1,6 @@
 /* Tests vmafgpu_edit_slopes(), the derivative of the prediction with respect to each luma sample. It must agree with
  * finite differences of a model in doubles, which this file contains: the formulas of vif and adm without rounding. It
- * must predict small edits, have the same bits for all instruction sets and numbers of threads, and always be finite.
+ * must predict small edits, be bit-identical for all instruction sets and numbers of threads, and always be finite.
  * Also tests pitches, errors, memory, and that scores do not change. */
 #include <math.h>
 #include "../vmafgpu.h"
@@ -101,7 +101,7 @@ static int repeat(int i, int n) {
     return k < n ? k : n - 1;
 }
 
-/* out = filter(a * b), or of a alone if b is NULL. */
+/* out = filter(a * b), or filter(a) if b is NULL. */
 static void filter(const double *a, const double *b, int w, int h, int scale, double *out) {
     static double down[MOST];
     for (int y = 0; y < h; y++)
@@ -324,7 +324,7 @@ static vmafgpu_frame frame_of(const uint16_t *samples) {
     return f;
 }
 
-/* Opens a context and begins with the pair. */
+/* Opens a context and begins editing the pair. */
 static vmafgpu *begin(const vmafgpu_config *c, const pair *p, vmafgpu_score *score) {
     const vmafgpu_frame r = frame_of(p->side[0]), d = frame_of(p->side[1]);
     vmafgpu *v = NULL;
@@ -350,7 +350,7 @@ static void slopes_of(const vmafgpu_config *c, const pair *p, float *out, vmafgp
 
 enum { DIRECTIONS = 36 };
 
-/* Fills a direction: random changes of the whole picture, of its edges, or of a block. Returns its kind. */
+/* Fills a direction: random changes to the whole picture, to its edges, or to a block. Returns its kind. */
 static int direction_of(const pair *p, int index, double *out) {
     const int kind = index % 3, size = 6;
     const int x0 = below(p->w - size + 1), y0 = below(p->h - size + 1);
@@ -767,7 +767,7 @@ static void check_refused(void) {
     free_pair(&p);
 }
 
-/* Models whose inputs the sums of one variant of each feature do not determine */
+/* Tests models whose inputs are not determined by the sums of a single variant of each feature. */
 static void check_inputs(void) {
     static const struct {
         const char *names[2], *options[2];

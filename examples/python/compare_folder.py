@@ -5,8 +5,8 @@
     python3 compare_folder.py reference.mp4 encodes --csv scores.csv --html report.html
 
 The encodes must have the size, format, frame rate and number of frames of the reference. If a file cannot be scored,
-its row shows the reason, and the exit status is 1. The HTML report is that of the tool `vmafgpu --html`, without
-pictures."""
+its row shows the reason, and the exit status is 1. The HTML report is the one that `vmafgpu --html` writes, but
+without pictures."""
 import argparse
 import base64
 import csv

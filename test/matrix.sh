@@ -65,7 +65,10 @@ step 'demo' make demo
 step 'benchmarks build' make -j"$jobs" build/bench_gpu build/test/bench_cpu
 check 'tests'
 
-step 'format' sh test/format.sh
+# This takes a minute and uses one processor, so it runs together with the following steps.
+format=$(mktemp)
+sh test/format.sh > "$format" 2>&1 &
+formatting=$!
 step 'planted faults' test/planted.sh texts
 
 # This uses the kernels that the tests have built.
@@ -106,6 +109,10 @@ step 'dist checksums' sh -c 'cd build/unpacked/vmafgpu-* && sha256sum -c --quiet
 [ -z "$all" ] || step 'dist has the sources of the kernels' sh -c 'cd build/unpacked/vmafgpu-* &&
     make blobs VENDORS=amd GFX=gfx1100 && cat build/vmafgpu_kernels.amd.sha256 &&
     test "$(grep -cxFf build/vmafgpu_kernels.amd.sha256 vmafgpu_kernels.sha256)" -eq 2'
+
+wait $formatting
+step 'format' sh -c "cat '$format'; exit $?"
+rm -f "$format"
 
 # Other compilers and flags must give the same bits.
 bits='test_functions test_figures test_golden test_features test_levels test_v1 test_edits test_private'

@@ -103,7 +103,7 @@
  *
  * SEGMENTS OF A CLIP can be scored separately. Each frame gets the same score as if the whole clip were scored,
  * provided that you also push the references just before and after the segment, because motion depends on them.
- * score.index and config.subsample count pairs from the start of the segment: its first pair has index 0.
+ * Indices count from the start of the segment, in score.index and for config.subsample: its first pair has index 0.
  *
  *     vmafgpu_frame ref, dist;
  *     for (int64_t i = first - vmafgpu_preceding_count(v); i < first; i++)
@@ -156,7 +156,7 @@
  * rectangle. This score is bit-identical to the score of the whole changed frame. vmafgpu_edit_commit() applies an edit
  * to the base. The features compute several sums per frame; vmafgpu_edit_gradient() shows which of these sums affect
  * the score most. vmafgpu_edit_blocks() estimates how much of the score is lost in each block of the frame. Edits
- * require models that use only adm, vif and motion, as do all v0.6 models except the float ones. Edits change neither
+ * require models that use only adm, vif and motion: all v0.6 models except the float models. Edits change neither
  * the clip nor your frames: write the chosen samples into your frame before you push it.
  *
  *     vmafgpu_edit edit = VMAFGPU_INIT;                                       // requires cfg.max_edit_size >= 16
@@ -180,14 +180,15 @@
  * config.max_edit_size and the CPU. They describe small, structured changes: if every sample moves by one code value,
  * in the direction of its slope or towards the reference, the exact change usually differs by 5 to 10 % from the sum of
  * slope * change over all samples. In very dark pictures, it can differ by more than half. Slopes do not predict the
- * effect of white noise, which is of second order. They ignore the discontinuity of ADM where the directions of two
- * coefficients differ by exactly one degree. They replace neither vmafgpu_edit_try() nor maps. A change in the
- * direction of the slopes raises the score, but does not necessarily improve the picture, not even with neg models.
+ * effect of white noise, which is of second order. They ignore the discontinuity of ADM where the directions of a
+ * coefficient in the two frames differ by exactly one degree. They replace neither vmafgpu_edit_try() nor maps. A
+ * change in the direction of the slopes raises the score, but does not necessarily improve the picture, not even with
+ * neg models.
  *
  *     if (vmafgpu_edit_begin(v, &ref, &dist, NULL, NULL, NULL) == VMAFGPU_OK)
  *         vmafgpu_edit_slopes(v, slopes, 0, VMAFGPU_MEMORY_HOST);             // requires cfg.slopes, cfg.max_edit_size
  *     for (int64_t k = 0; k < (int64_t)cfg.width * cfg.height; k++)
- *         value += slopes[k] * change[k];                                     // points, for small changes
+ *         value += slopes[k] * change[k];                                     // VMAF points, for small changes
  *
  * RGB. Each of the two frames can be RGB or YUV: for example, the reference can be an image from a game engine, while
  * the distorted frame is decoded NV12 video. RGB frames are converted to YUV in the format of the config; only the
@@ -309,7 +310,7 @@
  *           vif_prescale_method (pm) nearest, or bilinear, bicubic, lanczos4
  *           vif_scale1_min_val (s1miv) 0, 0..1, and the same for scales 2 and 3 | vif_sigma_nsq (snsq) 2, 0..5
  *           vif_skip_scale0 (ssclz) false
- *           debug false; if true, adds vif, vif_num and vif_den, and vif_num and vif_den of each scale
+ *           debug false; if true, adds vif, and vif_num and vif_den in total and per scale
  *   float_motion   motion, motion2, motion3; uses the reference only
  *           motion_filter_size (mfs) 5; 1 means no filter, 3 means three taps, and all other values mean five taps
  *           motion_add_scale1 (mdc) false | motion_force_zero (force_0) false
@@ -425,7 +426,7 @@
  * which implements the functions of libvmaf on top of this header. In new code, fill in one config before you call
  * vmafgpu_open(), instead of calling a function for each model and feature. Functions report a failure with a
  * vmafgpu_result and a message, not with a negative errno. In the table, a name before a colon is a parameter of the
- * function of libvmaf; the text after the colon replaces this parameter.
+ * libvmaf function; the text after the colon replaces this parameter.
  *   vmaf_init                                 vmafgpu_open(). n_threads: config.threads, including the calling
  *                                             thread; n_subsample: .subsample; cpumask: .cpumask; gpumask:
  *                                             .backend = VMAFGPU_BACKEND_CPU; log_level: .on_log
@@ -508,7 +509,7 @@
  *                                  files still contain the kernels of omitted features. If you need only v0.6 and v1
  *                                  models, except the float models, define VMAFGPU_NO_PSNR, _SSIM, _PSNR_HVS, _CIEDE
  *                                  and _FLOAT
- *   VMAFGPU_NO_EDITS               no edits, maps and slopes: config.max_edit_size, .map_block_size and .slopes are
+ *   VMAFGPU_NO_EDITS               no edits, maps or slopes: config.max_edit_size, .map_block_size and .slopes are
  *                                  refused. Implied if adm or vif is omitted
  *   VMAFGPU_NO_RGB                 no RGB frames: config.colour is refused
  *   VMAFGPU_MODEL_HEADER "file.h"  path of model_embed.h, relative to the folder of this header or to an include folder
@@ -527,9 +528,9 @@
  *
  * STACK on the CPU, in optimised x86-64 builds made with GCC or clang. Measured: 6 kB for vmafgpu_open(), 8 kB for
  * vmafgpu_model_parse(), up to 24 kB for other calls, and 15 kB for a task of config.parallel_for. Tests fail above
- * 48 kB for calls and 16 kB for tasks. Bounds from GCC's call graph (-O2, x86-64), without callbacks and the C library:
- * at most 36 kB for calls and 26 kB for tasks. They rely on what test/stack.awk assumes about calls through pointers.
- * Unoptimised builds and sanitizers need more. Calls that use a GPU need additional stack for the driver.
+ * 48 kB for calls and 16 kB for tasks. Bounds from GCC's call graph (-O2, x86-64), excluding callbacks and the C
+ * library: at most 36 kB for calls and 26 kB for tasks. They rely on what test/stack.awk assumes about calls through
+ * pointers. Unoptimised builds and sanitizers need more. Calls that use a GPU need additional stack for the driver.
  *
  * INSTRUCTION SETS. The CPU backend uses AVX-512, AVX2, NEON or plain C. The choice is made at open and depends on the
  * processor and the operating system. AVX-512 is used only on processors that support VNNI (Cascade Lake, Zen 4 and
@@ -576,9 +577,9 @@
  *     CUDA code of libvmaf always computes different ADM and motion results.
  *   - Except for float_adm (see below), results do not depend on the C library, the compiler, the processor, the number
  *     of threads, parallel_for or the GPU. adm, vif, motion, cambi and psnr are computed from integer sums per frame,
- *     and all backends use the same code to convert these sums to doubles. The other features use floats throughout, in
- *     a fixed order of operations. exp, log10, pow and powf are part of this header (see the section >>functions) and
- *     return the same bits as those of the GNU C library.
+ *     and all backends use the same code to convert these sums to doubles. The other features use floats throughout,
+ *     with a fixed order of operations. exp, log10, pow and powf are part of this header (see the section >>functions)
+ *     and return the same bits as those of the GNU C library.
  *   - sin, cos and atan2 (for ciede and lanczos4) differ from those of the GNU C library in the last bit of a double
  *     for 0.1 % of the arguments, and log2 (for SpEED) for 0.05 %. These differences are not known to change any
  *     feature value.
@@ -808,8 +809,8 @@ typedef enum vmafgpu_layout {
 
 /* The kind of memory that contains the planes of a frame. A frame in host memory is borrowed only during the call. A
  * pushed frame in any other kind of memory remains borrowed until vmafgpu_reusable_count() includes its pair. Frames
- * for single pairs and edits are borrowed only during the call, in any kind of memory. For DEVICE, SURFACE and ARRAY,
- * data[i] holds the address or handle: (const void *)(uintptr_t)handle. */
+ * that are passed to functions for single pairs or edits are borrowed only during the call, in any kind of memory. For
+ * DEVICE, SURFACE and ARRAY, data[i] holds the address or handle: (const void *)(uintptr_t)handle. */
 typedef enum vmafgpu_memory {
     VMAFGPU_MEMORY_HOST = 0, /* any host memory, including pinned memory */
     VMAFGPU_MEMORY_PINNED,   /* host memory that was page-locked with the API of the GPU, so that the GPU can read it.
@@ -932,7 +933,7 @@ typedef struct vmafgpu_svm {
     int                 feature_count;       /* 1..64                                                        */
     const char *const  *feature_names;       /* "VMAF_integer_feature_adm2_score", ...                       */
     const char *const  *feature_options;     /* one per feature: "adm_enhn_gain_limit=1:..." or ""           */
-    const double       *slopes;              /* [1 + feature_count]; [0] is for the score and is not 0       */
+    const double       *slopes;              /* [1 + feature_count]; element [0] is for the score, nonzero   */
     const double       *intercepts;          /* [1 + feature_count]                                          */
     int                 rescale;             /* 1: norm_type "linear_rescale"; 0: "none"                     */
     double              gamma, rho;          /* for the radial basis function; gamma > 0                     */
@@ -1013,8 +1014,8 @@ typedef enum vmafgpu_backend {
 
 /* On x86, the float_adm of libvmaf multiplies by an estimated reciprocal (the RCPSS instruction); on other processors,
  * it divides. AMD and Intel processors estimate the reciprocal differently, which changes libvmaf's adm2 by about 1e-7.
- * To reproduce scores from another machine, specify the kind of that machine. The choice affects only float_adm and the
- * models that use float_adm. */
+ * To reproduce scores from another machine, specify the kind of its processor. The choice affects only float_adm and
+ * the models that use float_adm. */
 typedef enum vmafgpu_reciprocal {
     VMAFGPU_RECIPROCAL_HOST = 0,   /* as libvmaf on this machine */
     VMAFGPU_RECIPROCAL_AMD,        /* as on Zen 3 */
@@ -1059,21 +1060,21 @@ typedef struct vmafgpu_gpu_config {
                                            if all frames are arrays. SURFACE requires CUDA and a single GPU */
     int         batch;                  /* pairs per launch, 1..32. The default depends on the frame size: 2 at 4K, 8 at
                                            1080p, 32 at 576x324. If `frame_memory` is DEVICE or SURFACE, the default is
-                                           twice as high; on GPUs with more than 24 GiB (with `devices`: 96 GiB each),
-                                           it is then 16 at 4K and 32 at smaller sizes. With `devices`, the default is
-                                           at least 16. All these defaults are reduced if necessary to stay below the
-                                           memory limit (see `queue_depth`). With config.live or config.map_block_size,
-                                           the default is 1. A pair waits until its batch is full, or until
-                                           vmafgpu_flush() or vmafgpu_wait() is called, so a batch of 1 gives the lowest
-                                           latency */
+                                           16 at 4K and 32 at smaller sizes on GPUs with more than 24 GiB (with
+                                           `devices`: 96 GiB each), and twice the above on other GPUs. With `devices`,
+                                           the default is at least 16. All these defaults are reduced if necessary to
+                                           stay below the memory limit (see `queue_depth`). With config.live or
+                                           config.map_block_size, the default is 1. A pair waits until its batch is
+                                           full, or until vmafgpu_flush() or vmafgpu_wait() is called, so a batch of 1
+                                           gives the lowest latency */
     int         queue_depth;            /* maximum number of batches in flight, 1..8; default 2 to 4, or 2 with
                                            `devices`. To keep device memory below a limit, the default of `batch` is
                                            reduced to as little as 1, and the default of `queue_depth` to as little as
                                            2. The limit is 288 MiB, or 384 MiB if `frame_memory` is DEVICE or SURFACE.
                                            With `devices`, each GPU has its own limit, which is four times as high. If
-                                           `batch` exceeds the limit and `frame_memory` is DEVICE or SURFACE, the limit
-                                           rises to the smaller of 1/64 of the device memory and 1/4 of the free device
-                                           memory, if that is larger */
+                                           batches of the default size exceed the limit and `frame_memory` is DEVICE or
+                                           SURFACE, the limit rises to 1/64 of the device memory or 1/4 of the free
+                                           device memory, whichever is smaller, if that is higher */
     const void *kernels;                /* kernel image in memory; replaces the search for a kernel file. The image can
                                            be the contents of a file that `make blobs` creates, PTX from this project,
                                            or machine code. Machine code is passed to the driver unchecked; for AMD,
@@ -1166,8 +1167,8 @@ typedef struct vmafgpu_config {
     int             subsample;            /* N: score only frames whose index is divisible by N; default 1. Every pair
                                              must still be pushed, because motion uses all reference frames. Distorted
                                              frames that are not scored are used only by psnr and speed_temporal. The
-                                             index counts the pairs of this context, so in a segment, the first pair has
-                                             index 0 */
+                                             index counts the pairs of this context: in each segment of a clip, the
+                                             first pair has index 0 */
     int             discard_scores;       /* 1: do not keep scores after delivery, so that memory use does not grow with
                                              the length of the clip. Pooling still works; percentiles,
                                              vmafgpu_pool_range(), vmafgpu_score_at() and vmafgpu_value_at() do not */
@@ -1317,8 +1318,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context);
  *   - If the GPU fails later, pairs whose frames are in host or pinned memory are scored on the CPU, bit-identically.
  *     For each pair in device memory, vmafgpu_next_score() returns VMAFGPU_ERROR_DEVICE.
  *   - If a sample exceeds the bit depth and the CPU checks that sample, the push fails with VMAFGPU_ERROR_FRAME. If the
- *     GPU checks the sample, the pair fails instead. When a GPU is used, it checks all chroma. It also checks luma that
- *     is in device memory, in acquired buffers, or in pinned memory if it is copied unchanged. The CPU checks all
+ *     GPU checks the sample, the pair fails instead. When a GPU is used, it checks all chroma. It also checks luma
+ *     in device memory, in acquired buffers, and in pinned memory that is copied without conversion. The CPU checks all
  *     other luma.
  *   - If a pair fails, so do the neighbouring pairs whose motion depends on it. */
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference,
@@ -1427,8 +1428,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_flush(vmafgpu *context);
  *     last one or two pairs are not counted until later pairs are done, or until vmafgpu_wait() has copied the
  *     references of these last pairs.
  *   - vmafgpu_wait() submits the current batch even if it is incomplete, and returns when the first `pairs` pairs
- *     are done. Their scores are then ready, except scores whose motion needs the next pair. vmafgpu_wait(v, -1) also
- *     covers preceding and following frames in pinned or device memory.
+ *     are done. Their scores are then ready, except scores whose motion needs the next pair. If `pairs` is -1,
+ *     the call also covers preceding and following frames in pinned or device memory.
  *   - vmafgpu_stream_wait() makes a stream of the caller (a CUstream or hipStream_t) wait instead of the calling
  *     thread. Use it for frames in GPU memory, including surfaces and arrays: work that is queued on the stream
  *     afterwards can overwrite these frames. If the CPU is used, no frame is in use, and the function returns
@@ -1597,7 +1598,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
  *   - If the model has no derivative at a sample, the slope is a one-sided derivative or 0. Slopes are never NaN if the
  *     base has a score.
  *   - A bootstrap model is represented by its main SVM.
- *   - The bits of slopes do not depend on the instruction set, the number of threads or the compiler. With one thread,
+ *   - Slopes are bit-identical for all instruction sets, numbers of threads and compilers. With one thread,
  *     the call takes about 0.25 seconds at 1080p. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory);
 
@@ -1706,8 +1707,8 @@ VMAFGPU_API const vmafgpu_config *vmafgpu_get_config(const vmafgpu *context);
 
 /* Returns the name of the backend in use: "cpu", "cuda" or "hip". The name is "cpu" after the GPU has failed (with
  * several GPUs, after all have failed). With gpu.open_in_background, it is "cpu" until pairs are scored on the GPU. The
- * strings that this function and the functions below return are valid until vmafgpu_close(), but they can change when a
- * GPU fails or opens. */
+ * strings that this function and the functions below return remain valid until vmafgpu_close(), but later calls can
+ * return different strings after a GPU has failed or has been opened. */
 VMAFGPU_API const char *vmafgpu_backend_name(const vmafgpu *context);
 
 /* Returns 1 while a thread is opening a GPU (config.gpu.open_in_background), otherwise 0. vmafgpu_close() waits for
@@ -1783,8 +1784,9 @@ VMAFGPU_API int         vmafgpu_version_number(void);
 VMAFGPU_API int         vmafgpu_abi(void);
 
 /* Returns the name of entry i in a list of all structs and fields of this header ("vmafgpu_frame",
- * "vmafgpu_frame.data", ...), or NULL after the last entry. Sets *offset and *size in bytes, unless they are NULL. A
- * program in another language can compare its declarations with those that the implementation was compiled with. */
+ * "vmafgpu_frame.data", ...), or NULL after the last entry. Stores the offset and the size, in bytes, unless the
+ * pointers are NULL. A program in another language can compare its declarations with those that the implementation was
+ * compiled with. */
 VMAFGPU_API const char *vmafgpu_layout_at(int i, size_t *offset, size_t *size);
 
 /* vmafgpu_builtin_model() returns the built-in model with the given name, or NULL if there is none.
@@ -3887,7 +3889,7 @@ typedef struct vmafgpu__gpu_edits_table {
     void (*carve)(const vmafgpu *v, struct vmafgpu__carver *c);
     vmafgpu_result (*open)(vmafgpu *v);
     void (*alone)(vmafgpu *v);           /* waits until no pair is in flight */
-    vmafgpu_result (*begun)(vmafgpu *v); /* called once the base has been scored */
+    vmafgpu_result (*begun)(vmafgpu *v); /* called after the base has been scored */
     vmafgpu_result (*finalise)(vmafgpu *v);
     vmafgpu_result (*try_all)(vmafgpu *v);
     vmafgpu_result (*commit)(vmafgpu *v, const vmafgpu_edit *edits, int count);
@@ -8010,8 +8012,8 @@ static void vmafgpu__pixels_row_scalar(const vmafgpu__luma_job *job, const uint8
 
 typedef struct vmafgpu__conversion {
     const vmafgpu_frame *from;
-    vmafgpu_frame to; /* in the format of the config, except for luma if... */
-    int is_packed;    /* ...is_packed is set: bytes at a bit depth of 8, otherwise words with samples in the low bits */
+    vmafgpu_frame to; /* in the format of the config; for luma, see is_packed */
+    int is_packed;    /* 1: luma is bytes at a bit depth of 8, otherwise words with samples in the low bits */
     int with_chroma;
 } vmafgpu__conversion;
 
@@ -12233,7 +12235,7 @@ VMAFGPU__INLINE vmafgpu__adm_rounding vmafgpu__adm_rounding_of(int64_t square_ha
 
 typedef struct vmafgpu__adm_variant_of {
     int fast, gains;        /* gains: 1 if the gain limit exceeds 1 */
-    vmafgpu__v gain, reach; /* words at scale 0; reach: largest value that can be multiplied by the gain */
+    vmafgpu__v gain, reach; /* 16-bit words at scale 0; reach: largest value that the gain can multiply */
     vmafgpu__v factor[2], limit[2];
 } vmafgpu__adm_variant_of;
 
@@ -14071,7 +14073,7 @@ static void vmafgpu__slopes_variances(const int32_t *const *variance, const floa
         for (int i = 0; i < VMAFGPU__LANES; i++) {
             const int32_t s1 = var1[i] < VMAFGPU__VIF_NOISE ? VMAFGPU__VIF_NOISE : var1[i];
             gain[i] = (double)cov[i] / ((double)s1 + VMAFGPU__VIF_EPSILON);
-            left[i] = (double)var2[i] - gain[i] * (double)cov[i]; /* the integer model truncates it */
+            left[i] = (double)var2[i] - gain[i] * (double)cov[i]; /* the integer model truncates this difference */
             const double limited = gain[i] < gain_limit ? gain[i] : gain_limit;
             signal[i] = limited * limited * (double)s1;
         }
@@ -15559,13 +15561,13 @@ static const vmafgpu__cpu_feature vmafgpu__cambi_cpu = {
 #define vmafgpu__cambi_strip      VMAFGPU__LEVEL_NAME(vmafgpu__cambi_strip)
 #define vmafgpu__cambi_sum_above  VMAFGPU__LEVEL_NAME(vmafgpu__cambi_sum_above)
 
-/* The functions for rows do the same as the plain C functions, for 8, 16 or 32 samples at a time. Counting yields the
- * same integers in a different way. For each value and each column of a strip, the vector code stores how often the
- * value occurs in the whole window around the column. When the windows move down by one row, one row enters them and
- * one row leaves them. Only columns in which these two rows differ can change the counts. Neighbouring columns with the
- * same value form a run. A run changes the counts of all columns within reach. The change in a count is the number of
- * samples of the run that lie in the column's window. To compute the c-values of a register of samples, the counts of
- * all its columns are loaded together, once for each value that occurs in the register.
+/* The functions for rows do the same as the plain C functions, for 8, 16 or 32 samples at a time. The counts are the
+ * same integers, but they are computed in a different way. For each value and each column of a strip, the vector code
+ * stores how often the value occurs in the whole window around the column. When the windows move down by one row, one
+ * row enters them and one row leaves them. Only columns in which these two rows differ can change the counts.
+ * Neighbouring columns with the same value form a run. A run changes the counts of all columns within reach. The change
+ * in a count is the number of samples of the run that lie in the column's window. To compute the c-values of a register
+ * of samples, the counts of all its columns are loaded together, once for each value that occurs in the register.
  */
 
 #undef VMAFGPU__CAMBI_LANES
@@ -27602,7 +27604,7 @@ typedef struct vmafgpu__item {
 /* The results that the GPU computes for a pair. */
 typedef struct vmafgpu__outcome {
     vmafgpu__sums sums;
-    uint32_t illegal; /* illegal samples: bit 0 luma of the reference, bit 1 of the distorted frame; 2, 3 chroma */
+    uint32_t illegal; /* illegal samples: bit 0: luma of the reference, 1: of the distorted frame; 2, 3: chroma */
 } vmafgpu__outcome;
 
 typedef struct vmafgpu__slot {
@@ -32820,8 +32822,8 @@ static void vmafgpu__edit_run(const vmafgpu *v, vmafgpu__editor *e, const vmafgp
         vmafgpu__copy_rect(&plane, &e->candidate[0].luma, &changed, element);
 }
 
-/* Returns how many edits, starting at `first`, can be processed in one job, because they are valid and change the same
- * rectangle. If the first edit has been refused, returns 1. */
+/* Returns how many consecutive edits, starting at `first`, are valid and change the same rectangle, so that one job can
+ * process them. If the first edit has been refused, returns 1. */
 static int vmafgpu__edits_alike(const vmafgpu__edits *x, int first) {
     const vmafgpu_edit *a = &x->edits[first];
     int count = 1;
@@ -33846,8 +33848,8 @@ static int vmafgpu__edit_is_illegal(const vmafgpu *v, const vmafgpu__edit_lane *
     return ((const int64_t *)(const void *)lane->pinned[2])[(size_t)i * (size_t)words + (size_t)(words - 1)] != 0;
 }
 
-/* Runs on each thread: reads the thread's share of the results in the lane `reading`, and computes the requested
- * scores. */
+/* Runs on each thread: reads the thread's share of the results of the lane whose index is `reading`, and computes
+ * the requested scores. */
 static void vmafgpu__edit_read_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__edits *x = v->edits;
@@ -36810,7 +36812,7 @@ static void vmafgpu__record_config(vmafgpu__record_sink *s, const vmafgpu_config
     }
 }
 
-/* Whether the library accepts the planes of a frame, so that they can be read. The error message stays as it is. */
+/* Whether the planes of a frame are valid, so that they can be read. Does not change the error message. */
 static int vmafgpu__record_can_read(vmafgpu *v, const vmafgpu_frame *frame, int with_chroma) {
     char error[sizeof v->error];
     void (*on_log)(void *, vmafgpu_log_level, const char *) = v->config.on_log;
@@ -37654,7 +37656,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_sllv32(vmafgpu__v a, vmafgpu__v n) {
 #  define vmafgpu__v_min_f64(a, b) wasm_f64x2_pmin(a, b)
 #  define VMAFGPU__V_UNFUSED /* v_fma rounds the product, too; there is no v_fnma */
 #  define vmafgpu__v_fma_f32(a, b, c) wasm_f32x4_add(wasm_f32x4_mul(a, b), c)
-#  define vmafgpu__v_fma_f64(a, b, c) wasm_f64x2_add(wasm_f64x2_mul(a, b), c)   /* all uses have exact products */
+#  define vmafgpu__v_fma_f64(a, b, c) wasm_f64x2_add(wasm_f64x2_mul(a, b), c)   /* the product is exact in every use */
 #  define vmafgpu__v_to_f32(a) wasm_f32x4_convert_i32x4(a)
 #  define vmafgpu__v_to_f32_low(a) vmafgpu__v_to_f32(vmafgpu__v_andnot(vmafgpu__v_srli32(a, 16), a))
 #  define vmafgpu__v_store_as_f32(p, a) wasm_v128_store64_lane(p, wasm_f32x4_demote_f64x2_zero(a), 0)
@@ -37856,7 +37858,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_gather32(const void *p, vmafgpu__v index) 
 #  define VMAFGPU__V_OWN(operation) VMAFGPU__LEVEL_NAME(vmafgpu__v_##operation)
 #  ifdef __clang__
 #    pragma float_control(push)
-#    pragma float_control(except, off)   /* makes the code faster; still, no product is fused: see vmafgpu__v_hold() */
+#    pragma float_control(except, off)   /* faster, and fuses no products: see vmafgpu__v_hold() */
 #  endif
 #  define VMAFGPU__V_ARITHMETIC(name, operation) \
     VMAFGPU__INLINE VMAFGPU__V_FLOATS VMAFGPU__V_OWN(name##_ps)(VMAFGPU__V_FLOATS a, VMAFGPU__V_FLOATS b) { \

@@ -757,7 +757,7 @@ GPU_FN bool has_words(const SurfacePixels &, uint32_t) {
 GPU_FN Words4 load_words(const SurfacePixels &p, uint32_t x) {
     return surface_words(p.surface, x, p.y);
 }
-/* No surface has pixels of three bytes or in planes. */
+/* No surface has three-byte pixels or planar pixels. */
 GPU_FN uint32_t load_three(const SurfacePixels &, uint32_t) {
     return 0;
 }
@@ -2905,9 +2905,9 @@ VIF_MATRIX_16_KERNELS(3, 3, 2, 4)
  *   shared memory   the 2 * LANES + 2 input rows of both frames, even rows first, then odd rows. The row stride is odd,
  *                   so the words that the lanes read together (one per row) are in different banks. Low-pass samples
  *                   replace words that all lanes have read, and are copied out together at the end.
- *   a step          reads one word per row (two at scales 2 and 3), filters its columns vertically, then computes the
- *                   band columns that are complete: coefficients, the signals of the pixel and its contributions to
- *                   thresholds (an AdmPixel), and with these the masked cubes of the previous column.
+ *   a step          reads one word per row (two at scales 2 and 3), filters its columns vertically, then processes the
+ *                   band columns that are complete. For each, it computes the coefficients, the signals and the
+ *                   contributions to thresholds (an AdmPixel), and then the masked cubes of the column before it.
  *   tiles           that overlap the region of the sums come first; all others compute only the low-pass band
  *   rounding        applies to whole rows, so tiles add unrounded values to row sums. vmafgpu_adm_rows rounds these and
  *                   adds them up.
@@ -3143,7 +3143,7 @@ GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32
 
     AdmPixel out;
     const float gain = near_side >= far_side && dot >= 0 ? fast.gain : 1.0f;
-    uint32_t weighted[2] = { 0, 0 }, side[2] = { 0, 0 }, mid[2] = { 0, 0 }; /* sums of the bit patterns of floats */
+    uint32_t weighted[2] = { 0, 0 }, side[2] = { 0, 0 }, mid[2] = { 0, 0 }; /* integer sums of bit patterns */
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const int d = band == 2;
@@ -3257,8 +3257,8 @@ template <class Kind, bool FAST> struct AdmSums {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
 };
 /* Sums of the fast form, which shifts once per sum instead of once per value: for n values, sum((v + half) >> s) =
- * (sum(v) + n * half - sum((v + half) & mask)) >> s. The dropped bits are summed in 32 bits, and each value is added to
- * its 64-bit sum by the multiplication that computes it. */
+ * (sum(v) + n * half - sum((v + half) & mask)) >> s. The dropped bits are summed in 32 bits, and the multiply-add that
+ * computes a value also adds it to its 64-bit sum. */
 template <class Kind> struct AdmSums<Kind, true> {
     uint64_t masked[2][VMAFGPU__BANDS], denominator[VMAFGPU__BANDS];
     uint64_t open[2][VMAFGPU__BANDS], open_denominator[VMAFGPU__BANDS]; /* sums of values that are not shifted yet */
@@ -3567,7 +3567,7 @@ GPU_FN void adm_steps(const vmafgpu__adm_launch &launch, AdmWalk<Kind> &walk, co
 /* ---- the tile ---- */
 
 /* Copies a lane's words of the tile. `in` points to the lane's word in row 0 of the input; `row` is the input row of
- * the first copy. INSIDE must be true only if all rows are inside the frame. */
+ * the first copy. INSIDE may be true only if all rows are inside the frame. */
 template <class Kind, int AT_ONCE, bool INSIDE>
 GPU_FN void adm_copy_words(uint32_t *out, const unsigned char *in, int32_t pitch, int32_t height, int32_t row,
                            int32_t first) {
@@ -3854,8 +3854,8 @@ GPU_FN int32_t cambi_limit(int32_t v, int32_t highest) {
 
 /* ---- prepare ---- */
 
-/* 32 sums, each the number of ones among seven bits: bits i of `one`, `two` and `four` are the binary digits of sum
- * i. */
+/* 32 sums, each the number of ones among seven bits: bit i of `one`, of `two` and of `four` are the three binary
+ * digits of sum i. */
 struct CambiDigits {
     uint32_t one, two, four;
 };
@@ -4846,7 +4846,7 @@ GPU_FN void cambi_order_round(uint32_t *values, int32_t top, int32_t *left, int3
         if (i == k && is_left && first[1] == end[1])
             break;
         /* If i == k, all values have been examined, but the list of one side still contains values to swap. The other
-         * side then searches for their partners among the values that the first side has examined. */
+         * side then searches for partners among the values that this side has examined. */
         is_last = i == k;
         int32_t count = k - i < CHUNK ? k - i : (int32_t)CHUNK;
         if (is_last) /* only then is it certain that the list of the other side has a next element */
@@ -5076,10 +5076,10 @@ GPU_KERNEL(vmafgpu_cambi_order, vmafgpu__cambi_launch, VMAFGPU__CAMBI_ORDER_THRE
 /* ================================================================================================
  * >>speed                                        entropy of chroma planes and of luma changes, in float
  * ================================================================================================
- * Sums are computed in the same order as on the CPU, so long sequential sums determine the running time. Therefore each
- * block does little work, and many blocks run in parallel. Only covariances are summed in parallel; a covariance is
- * recomputed in order if its rounding error could change the result. The y index of a block selects a plane (u of the
- * reference, u of the distorted frame, then v of both); the z index selects a pair.
+ * Sums are computed in the same order as on the CPU, so the running time is dominated by long sequential sums.
+ * Therefore each block does little work, and many blocks run in parallel. Only covariances are summed in parallel; a
+ * covariance is recomputed in order if its rounding error could change the result. The y index of a block selects a
+ * plane (u of the reference, u of the distorted frame, then v of both); the z index selects a pair.
  */
 enum { SPEED_SIDE = VMAFGPU__SPEED_PLACES, SPEED_SQUARE = SPEED_SIDE * SPEED_SIDE };
 
@@ -5245,7 +5245,7 @@ template <int STEP> GPU_FN SpeedChunk<STEP> speed_load_chunk(const uint8_t *at) 
 }
 
 /* Computes low-resolution columns from whole chunks in the usual case: 9 taps and no prescale. Each column uses the end
- * of one chunk and the beginning of the next. As the CPU does, also checks all chunks of the rows for illegal words,
+ * of one chunk and the beginning of the next. Like the CPU code, also checks all chunks of the rows for illegal words,
  * that is, words with a set bit that must be 0. */
 template <int STEP>
 GPU_FN void speed_low_wide(const vmafgpu__speed_low_launch &launch, const SpeedPlane &plane, int32_t y, int32_t first,
@@ -5435,7 +5435,8 @@ GPU_FN float *speed_part(const vmafgpu__speed_launch &launch, const vmafgpu__spe
     return (float *)((unsigned char *)launch.scratch + block_z() * launch.layout.size) + part.first + plane * part.next;
 }
 
-/* Returns at how many positions a block can be placed along an axis of a plane; the axis is `blocks` blocks long. */
+/* Returns the number of positions at which a block can be placed along an axis of a plane; the axis is `blocks` blocks
+ * long. */
 GPU_FN int32_t speed_positions(int32_t blocks) {
     return VMAFGPU__SPEED_BLOCK * (blocks - 1) + 1;
 }
@@ -5587,8 +5588,7 @@ GPU_FN double speed_product(const float *at, const float *other, bool is_single)
     return (double)load_float(at) * (double)(is_single ? 1 : factor);
 }
 
-/* Sums the products down column x, once for each first row k of a window; the sum of row k is written to column[k *
- * pitch]. */
+/* For each window, whose first row is k, sums the products down column x, and writes the sum to column[k * pitch]. */
 GPU_FN void speed_sum_column(const float *flat, int32_t columns, int32_t h, int32_t x, const SpeedDistance &d,
                              double *column, int32_t pitch) {
     const float *at = flat + x, *other = at + d.y * columns + d.x;
@@ -6716,7 +6716,7 @@ GPU_FN double load_term(const double *p) {
     return load_double(p);
 }
 
-/* Returns by how much adding a group of terms changes a sum that lies between `floor` and the next power of two.
+/* Returns by how much a sum between `floor` and the next power of two changes when a group of terms is added to it.
  * `floor` is given as bits, and is a power of two or 0. `sign` is 1, or -1 to negate the terms. */
 template <class Sum, bool SIGNED, class Term>
 GPU_FN Steps<Sum, SIGNED> steps_of(const Term *terms, int32_t pitch, typename Sum::Bits floor, Term sign) {
@@ -7322,7 +7322,7 @@ GPU_KERNEL(vmafgpu_float_ansnr, vmafgpu__blur_launch, VMAFGPU__FLOAT_ANSNR_THREA
 /* ================================================================================================
  * >>float adm                                    detail lost and added, in float
  * ================================================================================================
- * A block computes the bands of a tile and of its halo of one pixel. The threads exchange masking values through shared
+ * A block computes the bands of a tile and its one-pixel halo. The threads exchange masking values through shared
  * memory.
  */
 
@@ -7528,8 +7528,9 @@ GPU_FN int32_t ssim_mirror(int32_t k, int32_t n) {
     return k < 0 ? -1 - k : k >= n ? 2 * n - 1 - k : k;
 }
 
-/* Converts floats to doubles with one integer multiplication and one integer addition, because conversions run at a
- * quarter of the rate of double additions and would limit SSIM. Floats must not be negative. 0 becomes 2^-127. */
+/* Converts floats to doubles with one integer multiplication and one integer addition, because conversion instructions
+ * run at a quarter of the rate of double additions and would limit SSIM. Floats must not be negative. 0 becomes
+ * 2^-127. */
 struct Widening {
     uint32_t factor;
     uint64_t addend;
@@ -8079,17 +8080,17 @@ GPU_FN void ssim_means(const vmafgpu__ssim_launch &launch) {
 
 /* Narrows the ranges of the uncertain sums of the scale that the x index of the block selects.
  *
- * If the sum of libvmaf is between 2^e and 2^(e + 1) throughout a row, it is a multiple of 2^(e - 52), and each term
+ * If libvmaf's sum stays between 2^e and 2^(e + 1) throughout a row, it is a multiple of 2^(e - 52), and each term
  * adds its value rounded to such a multiple. Only in a tie does the rounding depend on the sum, which then selects one
  * of two adjacent multiples. So within each row, the uncertainty of the sum grows by one multiple per tie. Terms are
  * below 2, so the range of the sum before the row shows whether the sum stays between these powers of two. In the few
  * rows where it might leave this range, each addition adds half a unit in the last place to the uncertainty. Each term
- * adds another half multiple, because its rounding here may have changed it by that much. The code allows twice as much
- * for both.
+ * adds another half multiple, because its rounding here may have changed it by that much. The code doubles both of
+ * these allowances.
  *
- * Two more multiples per row allow for the rounding in this function, which is less: below 2^(e + 1), each of the two
- * additions is off by at most half a multiple. The products in `grows` are exact for e >= 16, because the sum of a row
- * is below 2^15, which is at most 2^51 multiples. */
+ * Two more multiples per row allow for the rounding in this function, which amounts to less than that: below 2^(e + 1),
+ * each of the two additions is off by at most half a multiple. The products in `grows` are exact for e >= 16, because
+ * the sum of a row is below 2^15, and thus below 2^51 multiples. */
 GPU_FN void ssim_finalise(const vmafgpu__ssim_launch &launch) {
     enum { THREADS = VMAFGPU__SSIM_THREADS };
     const uint32_t z = block_z(), thread = thread_index();
@@ -9432,7 +9433,7 @@ GPU_KERNEL(vmafgpu_map_slopes, vmafgpu__map_slope_launch, VMAFGPU__MAP_SLOPE_THR
     map_slopes(launch);
 }
 
-/* Computes the share of each map block in the loss, with one thread per map block. */
+/* Computes each map block's share of the loss, with one thread per map block. */
 GPU_FN void map_shares(const vmafgpu__map_launch &launch) {
     const int32_t index = (int32_t)(block_x() * block_threads() + thread_index());
     if (index >= launch.map.count)

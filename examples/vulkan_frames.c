@@ -293,7 +293,7 @@ typedef struct engine {
     VkSemaphore seen, rendered; /* for the CPU: `seen` equals `drawn`, `rendered` counts finished loads */
     void *cuda_drawn, *cuda_scored;
     int has_timelines;
-    void *context, *in, *out; /* CUDA handles: `in` is the stream that makes frames ready, `out` signals `scored` */
+    void *context, *in, *out; /* CUDA handles: frames are prepared on stream `in`; stream `out` signals `scored` */
     int is_current, has_context;
     slot slots[MOST_RING];
     resource scene;  /* target of the rendering with --load */
@@ -1010,7 +1010,7 @@ static int check(engine *e) {
     vmafgpu *cpu = NULL;
     const size_t map_bytes = sizeof(float) * (size_t)vmafgpu_map_blocks(e->vmaf, NULL, NULL);
     float *maps = (float *)calloc(2, map_bytes + 1), *of_cpu = maps + map_bytes / sizeof *maps;
-    int same = 0, mapped = 0, same_maps = 0, latest[MOST_RING] = { 0 }; /* pair whose map each slot contains */
+    int same = 0, mapped = 0, same_maps = 0, latest[MOST_RING] = { 0 }; /* the pair of the map in each slot */
     config.backend = VMAFGPU_BACKEND_CPU;
     if (!maps || vmafgpu_open(&cpu, &config) != VMAFGPU_OK) {
         fail("%s", maps ? vmafgpu_last_error(cpu) : "out of memory");

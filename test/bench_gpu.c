@@ -277,7 +277,7 @@ typedef struct film {
     int pairs, sample_bytes;
     size_t row_bytes[3], plane_at[3], size; /* tightly packed, one plane after the other */
     unsigned char *pictures[MAX_PAIRS][2];
-    /* next: index of the next picture to make; both are shared by the threads that make the pictures */
+    /* next: index of the next picture to make. The threads that make the pictures share `next` and `failed`. */
     int next, failed;
     pthread_mutex_t lock;
     int columns, check;

@@ -13,7 +13,8 @@ static const struct {
 } ways[] = { { 1, 255 }, { 1, 0 }, { 2, 16 }, { 7, 0 } };
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
-/* Scores the film in the first `count` ways and checks that the scores are equal. Returns those of the first run. */
+/* Scores the film with each of the first `count` entries of `ways` and checks that the scores are equal. Returns those
+ * of the first run. */
 static scores score_film(const film *f, vmafgpu_config config, int count) {
     scores first;
     char what[192];

@@ -1,6 +1,6 @@
 /* Tests the mathematical functions of vmafgpu.h (section >>functions), which must return the same bits on every
- * system. Compares checksums of results for fixed sequences of arguments. On x86-64 with FMA and the GNU C library 2.28
- * or later, whose results the functions reproduce, also compares the results with that library. */
+ * system. Compares checksums of results for fixed sequences of arguments. On x86-64 with FMA, also compares the results
+ * with those of the GNU C library 2.28 or later, which the functions reproduce. */
 #if defined(__x86_64__) && defined(__linux__)
 #include <features.h> /* __GLIBC_PREREQ */
 #endif

@@ -229,8 +229,8 @@ static void run_tasks(void *user, int count, void (*task)(void *arg, int index),
     p->calls++;
 }
 
-/* In one of its calls, config.parallel_for runs no tasks. If the skipped tasks would have computed the map, the
- * library still completes the map. If they were any other tasks, the push fails. */
+/* In one of its calls, config.parallel_for runs no tasks. If the skipped tasks are those that compute the map, the
+ * library still completes it. If they were any other tasks, the push fails. */
 static void test_map_parallel_for(void) {
     film f = film_make("texture+mix", 96, 88, 8, 1, 3);
     vmafgpu_config config = film_config(&f);

@@ -327,7 +327,7 @@ static void test_refusals(void) {
     refuse("\0\0\0\0", 4, "zeros", "");
 }
 
-/* Tests that a model is not affected by changes that text editors make: a byte order mark, line endings \r\n inside
+/* Tests that a model is not affected by changes that text editors make: a byte order mark, \r\n line endings inside
  * and outside the SVM text, and empty lines. */
 static void test_editors(void) {
     static const struct {

@@ -320,8 +320,8 @@ static void test_few_threads(void) {
     film_free(&f);
 }
 
-/* Whether changing the sign of a coefficient changes only the sign of the weighted result, and the centre does not wrap
- * around. */
+/* Whether negating a coefficient only negates the weighted result, and the product for the centre of the mask does not
+ * overflow. */
 static int is_plain(uint32_t factor, int band, int32_t value) {
     const vmafgpu__adm_weighted a = vmafgpu__adm_weigh(0, band, factor, value),
                                 b = vmafgpu__adm_weigh(0, band, factor, -value);

@@ -190,7 +190,8 @@ static void wavelet(const double *in, int w, int h, double (*out)[MOST]) {
     }
 }
 
-/* Sums the cubes of signals above the threshold, which depends on `mask`. Returns the sum of the cube roots. */
+/* For each band, sums the cubes of the signal above the threshold, which depends on `mask`. Returns the sum of the cube
+ * roots of these sums. */
 static double masked(double (*signal)[MOST], double (*mask)[MOST], const double *f, int w, int h, double noise) {
     static double weighed[MOST];
     const int left = w < 5 ? 0 : (w - 5) / 10, top = h < 5 ? 0 : (h - 5) / 10;
@@ -767,7 +768,7 @@ static void check_refused(void) {
     free_pair(&p);
 }
 
-/* Tests models whose inputs are not determined by the sums of a single variant of each feature. */
+/* Tests models that use two variants of a feature, so that the sums of one variant do not determine all inputs. */
 static void check_inputs(void) {
     static const struct {
         const char *names[2], *options[2];

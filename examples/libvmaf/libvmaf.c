@@ -850,14 +850,14 @@ struct VmafContext {
     enum VmafPixelFormat format;
     unsigned *index; /* index of each pushed pair, unless `is_ordered` */
     size_t index_room;
-    int64_t pushed, *known; /* number of pushed pairs; for each column, its first pair that is not on the board */
+    int64_t pushed, *known; /* number of pushed pairs; for each column, the first pair not on the board */
     clock_t begin, end;
 
     int64_t waited_for; /* value of `pushed` when a call last waited for a GPU */
     pair *borrowed;     /* pairs whose pictures the GPU reads, in order */
     size_t borrowed_room, borrowed_count;
 
-    pthread_t thread; /* the worker thread, with n_threads: computes while the caller continues */
+    pthread_t thread; /* with n_threads: the worker thread, which computes while the caller continues */
     int has_thread, is_stopping, is_busy, queued, head;
     pair queue[QUEUE];
 
@@ -1341,7 +1341,7 @@ static int order_board(VmafContext *c) {
     int ok = places != NULL;
     for (int i = 0; i < count && ok; i++) {
         places[i] = find_column(&c->board, vmafgpu_report_name(vmafgpu_column_name(c->engine, i)));
-        ok = places[i] != NULL; /* NULL if memory was short when the column was first needed */
+        ok = places[i] != NULL; /* NULL if memory was lacking when the column was first needed */
         if (ok)
             before[i] = *places[i];
     }
@@ -1577,7 +1577,7 @@ static int score_at(VmafContext *c, VmafModel *m, double *score, uint64_t index)
     return figure_at(c, m->name, score, index);
 }
 
-/* Number of outputs of a collection, excluding those of its single models. */
+/* Number of outputs of a collection, excluding those of its individual models. */
 enum { OUTPUTS = 4 };
 
 static void collection_outputs(VmafModelCollectionScore *s, double *outputs[OUTPUTS]) {

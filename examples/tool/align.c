@@ -185,7 +185,7 @@ static align_signature *align_equalise(const align_problem *p) {
     return out;
 }
 
-/* Computes the distances. Uses equalised signatures if they halve the median. Returns 0 if memory is short. */
+/* Computes the distances. Uses equalised signatures if they halve the median. Returns 0 if memory is lacking. */
 static int align_measure_best(align_problem *p) {
     align_measure(p, p->distorted);
     uint32_t plain = align_median_least(p), better;
@@ -218,7 +218,8 @@ static int64_t align_cost(const align_problem *p, int64_t j, int o) {
     return distance == ALIGN_NONE ? (int64_t)p->unmatched : (int64_t)distance;
 }
 
-/* Finds the cheapest path and stores the index of the offset of each frame in `path`. Returns 0 if memory is short. */
+/* Finds the cheapest path and stores the index of the offset of each frame in `path`. Returns 0 if there is not enough
+ * memory. */
 static int align_path(const align_problem *p, int *path) {
     int offsets = p->offsets;
     int64_t frames = p->distorted_count;
@@ -265,7 +266,7 @@ static int align_path(const align_problem *p, int *path) {
 
 /* ---- ambiguous ranges ---- */
 
-/* Appends a range to a list. Returns 0 if memory is short. */
+/* Appends a range to a list. Returns 0 if there is not enough memory. */
 static int align_add(align_range **list, int *count, align_range range) {
     if ((*count & (*count - 1)) == 0) {
         align_range *larger = (align_range *)realloc(*list, sizeof *larger * (size_t)(*count ? 2 * *count : 1));
@@ -318,7 +319,7 @@ static int align_check_stretch(const align_problem *p, alignment *a, int64_t fir
     return (low == high && !is_last) || align_add(&a->doubts, &a->doubt_count, range);
 }
 
-/* Returns the range of frames where the offset may really have changed. In the path, the offset changes before frame
+/* Returns the range of frames in which the offset may actually change. In the path, the offset changes before frame
  * `at`. */
 static align_range align_locate(const align_problem *p, int64_t at, int64_t begin, int64_t end, int before, int after) {
     align_range range = { at, at, after - before, 0 };

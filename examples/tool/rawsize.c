@@ -59,7 +59,7 @@ static void rawsize_kinds(const rawsize_samples *s, size_t lag, size_t width, in
     means[1] = shift ? means[1] : means[0];
 }
 
-/* Whether the difference at `lag` is smaller than at any distance up to three samples shorter or longer. A small
+/* Whether the difference at `lag` is smaller than at every other distance within three samples of `lag`. A small
  * difference alone proves nothing, because neighbours in a smooth picture are similar too. */
 static int rawsize_is_minimum(const rawsize_samples *s, size_t lag) {
     const double here = rawsize_difference(s, lag, 1 << 13);
@@ -132,9 +132,9 @@ static int rawsize_is_part(const rawsize_samples *s, size_t width, int parts, do
     return whole == parts - 1 && broken == 1;
 }
 
-/* Returns the distance with the smallest difference, ignoring `left_out`. Returns 0 if other distances are nearly as
- * good, apart from those close to multiples of the best one: the picture then has a repeating pattern, so the length of
- * a row is unknown. */
+/* Returns the distance with the smallest difference, ignoring `left_out`. Returns 0 if another distance, not close to
+ * a multiple of the best one, is nearly as good. The picture then has a repeating pattern, so the length of a row is
+ * unknown. */
 static size_t rawsize_search(const rawsize_samples *s, size_t most, size_t left_out) {
     static uint32_t sums[RAWSIZE_MOST_WIDTH + 1];
     size_t best = 0;

@@ -67,8 +67,8 @@ static int rows_get_bits(const char *from, uint64_t *bits) {
     return 1;
 }
 
-/* Returns the length of the string of a row. The string contains, for each video, a digit that is 1 if the frame has a
- * score, and the doubles. */
+/* Returns the length of the string of a row. For each video, the string contains a digit (1 if the frame has a score)
+ * and then the doubles. */
 static size_t rows_text_size(const rows_file *r) {
     return (size_t)r->videos * (1 + 16 * (size_t)r->columns);
 }

@@ -151,7 +151,7 @@ scoring tool_score_videos(session *all, const options *o) {
     s.is_cut = lost != NULL;
     if (lost) {
         /* A flush would score the last frame as the end of a clip. Report only frames that do not depend on the pair
-         * that was refused; a GPU that finds an invalid sample later has scores for the same frames. */
+         * that was refused. A GPU finds an invalid sample later, but ends up with scores for the same frames. */
         for (int i = 0; i < all->count; i++)
             (void)vmafgpu_wait(all->contexts[i], -1);
     } else if (s.frames > 0 && !flush_all(all)) {

@@ -93,7 +93,7 @@ int tool_self_test(const options *o) {
             ok = tool_fail("there is no GPU to test: %s",
                            o->backend ? "--backend is cpu" : vmafgpu_backend_note(context));
         } else if (backend == VMAFGPU_BACKEND_AUTO) {
-            /* The other contexts request this backend explicitly, because with AUTO, edits would run on the CPU. */
+            /* The other contexts request this backend explicitly. With AUTO, those with edits would use the CPU. */
             backend = strcmp(vmafgpu_backend_name(context), "hip") == 0 ? VMAFGPU_BACKEND_HIP : VMAFGPU_BACKEND_CUDA;
         }
         sum = (sum << 7 | sum >> 57) ^ vmafgpu_self_test_checksum(context);

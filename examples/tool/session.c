@@ -125,7 +125,7 @@ vmafgpu *tool_open_context(session *all, const options *o) {
     config.backend =
         o->backend == VMAFGPU_BACKEND_AUTO && (o->gpumask || is_brief(o, all)) ? VMAFGPU_BACKEND_CPU : o->backend;
     tool_choose_gpus(&config, o);
-    /* Several contexts could share no work while the GPU is being opened. With --gpu, a missing GPU must be reported at
+    /* While a GPU is being opened, several contexts could not share work. With --gpu, a missing GPU must be reported at
      * once. */
     config.gpu.open_in_background = all->count == 1 && o->gpu_count == 0;
     config.cpumask = (unsigned)(o->cpumask < 0 ? 0xffffffff : o->cpumask);

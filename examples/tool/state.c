@@ -203,9 +203,9 @@ static int64_t ready_rows(const session *all) {
     return ready;
 }
 
-/* Returns the first row >= `from` with a frame that has no score, or the number of finished rows. The CPU refuses a
- * frame with samples that exceed the bit depth at once, but a GPU finds them only after later pairs were pushed. In
- * both cases the tool reports only the rows before that frame. */
+/* Returns the first row >= `from` with a frame that has no score, or the number of finished rows. The CPU
+ * immediately refuses a frame with samples that exceed the bit depth, but a GPU finds such samples only after later
+ * pairs have been pushed. In both cases the tool reports only the rows before that frame. */
 static int64_t sound_rows(const session *all, int64_t from, int64_t step) {
     int64_t ready = ready_rows(all);
     vmafgpu_score score;

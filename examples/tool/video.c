@@ -310,7 +310,8 @@ video_result video_open_source(video *v, const char *name, video_read_fn *read, 
     return video_begin(v, raw, luma_only);
 }
 
-/* Returns the number of bytes from the current position *at to the end of a file; 0 if unknown. */
+/* Returns the number of bytes from the current position to the end of a file, or 0 if unknown. Stores the position in
+ * *at. */
 static long long video_file_size(FILE *file, long long *at) {
 #ifdef _WIN32
     long long start = _ftelli64(file);

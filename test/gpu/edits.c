@@ -51,7 +51,8 @@ typedef struct samples {
     size_t size;
 } samples;
 
-/* Makes random edits for the CPU, and the same edits for the GPU, whose samples may be in device memory. */
+/* Makes random edits for the CPU, and the same edits for the GPU. The latter can have their samples in device
+ * memory. */
 static void make_edits(gpu *g, const edit_case *c, const samples *s, vmafgpu_edit *of_cpu, vmafgpu_edit *of_gpu,
                        int count) {
     const int bytes = c->bytes == 2 || c->bytes == 3 || c->depth > 8 ? 2 : 1, shift = c->bytes == 3 ? 16 - c->depth : 0;

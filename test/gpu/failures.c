@@ -142,9 +142,9 @@ static void short_run(gpu *g, const reel *r, const vmafgpu_config *config, const
 enum { ONE_CALL, LOST, ALLOCATION, FAULTS };
 static const char *const fault_names[FAULTS] = { "failed call", "device lost at call", "failed allocation" };
 
-/* Returns how many calls later each run injects its fault than the run before. `stride` is that number with TEST_ALL.
- * With TEST_SOME, every other call is enough, because the host code is the same for both vendors. With TEST_FEW, every
- * allocation still fails once, because sanitizers find leaks. */
+/* Returns by how many calls the injected fault moves from one run to the next. With TEST_ALL, this is `stride`. With
+ * TEST_SOME, every other call is enough, because the host code is the same for both vendors. With TEST_FEW, every
+ * allocation still fails once, so that sanitizers can find leaks. */
 static int stride_of(int fault, int stride) {
     const test_amount depth = test_depth();
     if (fault == ONE_CALL && stride == 1)
@@ -331,8 +331,8 @@ static vmafgpu_result edit_step(vmafgpu *v, const edit_frames *f, const vmafgpu_
     return result;
 }
 
-/* Begins a base, tries and commits edits, and pushes a pair. If the GPU has failed, there is no base, but pairs in host
- * memory are still scored. */
+/* Begins an edit, tries and commits candidates, and pushes a pair. If the GPU has failed, there is no base, but pairs
+ * in host memory are still scored. */
 static void run_edits(vmafgpu *v, const edit_frames *f, const vmafgpu_edit *edits, edit_results *a) {
     const int on_device = f->reference.memory == VMAFGPU_MEMORY_DEVICE;
     vmafgpu_score score;

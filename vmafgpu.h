@@ -152,19 +152,20 @@
  *         printf("VMAF %.2f\n", score.score);
  *
  * ENCODER EDITS. How would the score change if a block were coded differently? vmafgpu_edit_begin() scores a pair,
- * which becomes the base. vmafgpu_edit_try() computes the score that the base would have with different samples in a
- * rectangle. This score is bit-identical to the score of the whole changed frame. vmafgpu_edit_commit() applies an edit
- * to the base. The features compute several sums per frame; vmafgpu_edit_gradient() shows which of these sums affect
- * the score most. vmafgpu_edit_blocks() estimates how much of the score is lost in each block of the frame. Edits
- * require models that use only adm, vif and motion: all v0.6 models except the float models. Edits change neither
- * the clip nor your frames: write the chosen samples into your frame before you push it.
+ * which becomes the base. vmafgpu_edit_try() computes the score that the base would have with different luma samples in
+ * a rectangle, for each edit alone. This score is bit-identical to the score of the whole changed frame.
+ * vmafgpu_edit_commit() applies edits to the base. With AUTO and frames in host memory, edits run on the CPU. The
+ * features compute several sums per frame; vmafgpu_edit_gradient() shows which of these sums affect the score most.
+ * vmafgpu_edit_blocks() estimates how much of the score is lost in each block of the frame. Edits require models that
+ * use only adm, vif and motion: all v0.6 models except the float models. Edits change neither the clip nor your frames:
+ * write the chosen samples into your frame before you push it.
  *
  *     vmafgpu_edit edit = VMAFGPU_INIT;                                       // requires cfg.max_edit_size >= 16
  *     vmafgpu_edit_score tried;
- *     edit.x = 64, edit.y = 32, edit.width = edit.height = 16, edit.data = samples;
- *     vmafgpu_edit_begin(v, &ref, &dist, NULL, NULL, NULL);
+ *     edit.x = 64, edit.y = 32, edit.width = edit.height = 16, edit.data = samples;       // 16 packed rows of 16
+ *     vmafgpu_edit_begin(v, &ref, &dist, NULL, NULL, NULL);  // NULLs: previous and following reference, score
  *     if (vmafgpu_edit_try(v, &edit, 1, &tried, NULL) == VMAFGPU_OK && tried.change > 0)
- *         vmafgpu_edit_commit(v, &edit, 1, NULL);
+ *         vmafgpu_edit_commit(v, &edit, 1, NULL);                         // NULL: receives the new score, if set
  *
  * MAPS show which parts of a frame lower the VMAF score. A map contains one float per block. Maps require
  * config.map_block_size and config.live. A map in host memory is complete when the score of its pair is ready. Without

@@ -196,7 +196,8 @@
  * planes that the features use are computed. config.colour must specify the conversion; nothing is guessed. See
  * vmafgpu_colour.
  *
- *     cfg.colour.matrix = VMAFGPU_MATRIX_BT709, cfg.colour.range = VMAFGPU_RANGE_LIMITED;     // before vmafgpu_open()
+ *     cfg.layout = VMAFGPU_LAYOUT_SEMIPLANAR;                    // for distorted frames in NV12; before vmafgpu_open()
+ *     cfg.colour.matrix = VMAFGPU_MATRIX_BT709, cfg.colour.range = VMAFGPU_RANGE_LIMITED;
  *     vmafgpu_frame image = VMAFGPU_INIT;
  *     image.data[0] = pixels, image.pixels = VMAFGPU_PIXELS_RGBA8;
  *     vmafgpu_push(v, &image, &dist);

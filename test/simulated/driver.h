@@ -168,7 +168,8 @@ struct Driver {
     std::map<std::string, long> calls;
     long all_calls = 0, mistakes = 0, launches = 0;
     Fault fault, loss;
-    std::string hit, report;
+    const char *hit = ""; /* the entry point that failed first as requested; it points to a literal */
+    std::string report;
 
     Driver() {
         set_defaults();
@@ -262,7 +263,7 @@ struct Call {
             return false;
         }
         fault.countdown = is_loss ? 1 : 0;
-        if (driver.hit.empty())
+        if (!*driver.hit)
             driver.hit = entry;
         error = fault.error;
         return true;
@@ -851,7 +852,7 @@ CONTROL(void, simulated_reset)(void) {
     driver.calls.clear();
     driver.all_calls = driver.mistakes = driver.launches = 0;
     driver.fault = driver.loss = Fault();
-    driver.hit.clear();
+    driver.hit = "";
     driver.report.clear();
     machine.order = FORWARD;
     machine.seed = 1;
@@ -875,7 +876,7 @@ CONTROL(void, simulated_fail)(const char *entry, long n, int error) {
     driver.fault.entry = entry ? entry : "";
     driver.fault.countdown = n;
     driver.fault.error = error;
-    driver.hit.clear();
+    driver.hit = "";
 }
 
 CONTROL(void, simulated_lose)(long n, int error) {
@@ -883,7 +884,7 @@ CONTROL(void, simulated_lose)(long n, int error) {
     driver.loss.countdown = n;
     driver.loss.error = error;
     driver.loss.device = -1;
-    driver.hit.clear();
+    driver.hit = "";
 }
 
 CONTROL(void, simulated_lose_device)(int device, long n, int error) {
@@ -891,7 +892,7 @@ CONTROL(void, simulated_lose_device)(int device, long n, int error) {
     driver.loss.countdown = n;
     driver.loss.error = error;
     driver.loss.device = device;
-    driver.hit.clear();
+    driver.hit = "";
 }
 
 CONTROL(void, simulated_hold)(const char *entry) {
@@ -904,7 +905,7 @@ CONTROL(long, simulated_held)(void) {
 
 CONTROL(const char *, simulated_hit)(void) {
     const std::lock_guard<std::mutex> lock(driver.mutex);
-    return driver.hit.c_str();
+    return driver.hit;
 }
 
 CONTROL(long, simulated_calls)(const char *entry) {

@@ -1077,14 +1077,19 @@ static int time_open(const char *what, const options *o, char *reason, size_t si
     vmafgpu *v = NULL;
     double start, opened;
     unsigned char *grey;
-    int is_open;
+    int is_open, devices[MAX_DEVICES];
     memset(&config, 0, sizeof config);
     memset(&frame, 0, sizeof frame);
+    for (int i = 0; i < o->devices; i++)
+        devices[i] = o->gpu + i;
     config.width = o->width ? o->width : 1920;
     config.height = o->width ? o->height : 1080;
     config.chroma = VMAFGPU_CHROMA_400;
     config.backend = VMAFGPU_BACKEND_CUDA;
     config.gpu.device = o->gpu;
+    config.gpu.devices = devices;
+    config.gpu.device_count = o->devices > 1 ? o->devices : 0;
+    config.threads = o->devices > 1 ? processors(64) : 1; /* threads open several GPUs at the same time */
     config.gpu.kernels_path = o->kernels;
     config.gpu.driver_path = o->driver;
     grey = (unsigned char *)allocate((size_t)config.width * (size_t)config.height);

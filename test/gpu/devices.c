@@ -1055,3 +1055,62 @@ void test_devices(gpu *g) {
         test_skip("failures of several GPUs: the driver is not a simulated one");
     }
 }
+
+/* Launches a kernel that writes to an invalid address, in the primary context of the device. After that, all calls in
+ * this context fail, as if the GPU were gone. */
+static void lose_device(gpu *g, int device) {
+    static const char image[] = ".version 6.0\n.target sm_50\n.address_size 64\n"
+                                ".visible .entry fail() {\n"
+                                ".reg .u64 %address;\n.reg .u32 %value;\n"
+                                "mov.u64 %address, 16;\nmov.u32 %value, 1;\n"
+                                "st.global.u32 [%address], %value;\nret;\n}\n";
+    void *context = NULL, *module = NULL, *function = NULL;
+    enter_device(g, device, &context);
+    CHECK_INT(g->module_load(&module, image), 0);
+    CHECK_INT(g->module_function(&function, module, "fail"), 0);
+    CHECK_INT(g->launch(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL), 0);
+    (void)g->pop(&context);
+    (void)g->release(device);
+}
+
+/* Tests real GPUs, one of which fails in the middle of a clip: every pair must still be scored. It runs last, because
+ * the failed GPU cannot be used again in this process. */
+void test_real_loss(gpu *g) {
+    enum { FRAMES = 600, LOST_AT = 250, MOST = 16 };
+    film f;
+    vmafgpu_config config;
+    reel r;
+    scores expected, got;
+    vmafgpu *context;
+    int devices[MOST], count = 0;
+    if (g->is_simulated || g->is_hip || g->device_count(&count) != 0 || count < 2) {
+        test_skip("a real GPU that fails: this needs two real NVIDIA GPUs");
+        return;
+    }
+    count = count < MOST ? count : MOST;
+    for (int i = 0; i < count; i++)
+        devices[i] = i;
+    where("one of %d GPUs fails", count);
+    f = film_make("texture+mix", 320, 180, 8, FRAMES, 871);
+    config = devices_config(g, &f, devices, count);
+    config.gpu.batch = 4;
+    r = reel_of_kinds(g, &f, "hp");
+    expected = cpu_score(&f, &config);
+    context = open_checked(&config);
+    for (int i = 0; i < FRAMES && context; i++) {
+        if (i == LOST_AT)
+            lose_device(g, count - 1);
+        CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+    }
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+    CHECK_STR(vmafgpu_backend_name(context), g->vendor->name); /* the other GPUs continue to score */
+    CHECK_HAS(vmafgpu_backend_note(context), "700");
+    printf("one of %d GPUs fails: %s\n", count, vmafgpu_backend_note(context));
+    got = scores_of(context);
+    check_same_scores(&got, &expected);
+    scores_free(&got);
+    scores_free(&expected);
+    vmafgpu_close(context);
+    reel_free(g, &r);
+    film_free(&f);
+}

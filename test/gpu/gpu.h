@@ -46,6 +46,11 @@
     X(surface_create, "?cuSurfObjectCreate", NULL, (uint64_t *surface, const void *resource)) \
     X(surface_destroy, "?cuSurfObjectDestroy", NULL, (uint64_t surface)) \
     X(copy_rows, "?cuMemcpy2DAsync_v2", NULL, (const void *what, void *stream)) \
+    X(module_load, "?cuModuleLoadData", NULL, (void **module, const void *image)) \
+    X(module_function, "?cuModuleGetFunction", NULL, (void **function, void *module, const char *name)) \
+    X(launch, "?cuLaunchKernel", NULL, \
+      (void *function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, \
+       unsigned block_z, unsigned shared, void *stream, void **arguments, void **extra)) \
     X(stream_create, "cuStreamCreate", "hipStreamCreateWithFlags", (void **stream, unsigned flags)) \
     X(stream_destroy, "cuStreamDestroy_v2", "hipStreamDestroy", (void *stream)) \
     X(stream_wait, "cuStreamSynchronize", "hipStreamSynchronize", (void *stream))

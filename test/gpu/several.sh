@@ -1,0 +1,102 @@
+#!/bin/bash
+# Tests and measures several GPUs: opening, frames per second from device, pinned and pageable memory and from files, and
+# a clip during which one GPU fails. All scores must equal those of the CPU. Timings decide no test.
+#
+#     test/gpu/several.sh BUILD [COUNT...]     default: 1 2 4 8, as far as the machine has so many GPUs
+#
+# It needs NVIDIA GPUs, and $BUILD/bench_gpu, $BUILD/vmafgpu, $BUILD/test/test_gpu, $BUILD/test/make_clip and the
+# kernels ('make blobs test-programs bench-programs').
+#
+# SCRATCH=/dev/shm   folder for the files, which should be in memory (up to 20 GB)
+# SIZES='1920x1080 3840x2160' BITS='8 10' SOURCES='device pinned pageable' SECONDS_EACH=0.5 REPEATS=3
+# THREADS=8          threads that copy frames from pageable memory, for each GPU
+set -u
+build=${1:?usage: test/gpu/several.sh BUILD [COUNT...]}
+shift
+# shellcheck source=test/check.sh
+. "$(dirname "$0")/../check.sh"
+have=$(nvidia-smi -L 2> /dev/null | grep -c '^GPU')
+[ "$have" -gt 1 ] || { skip 'several GPUs: this machine has no two NVIDIA GPUs'; finish; }
+[ $# -gt 0 ] || set -- 1 2 4 8
+counts=
+for count in "$@"; do
+    [ "$count" -gt "$have" ] || counts="$counts $count"
+done
+sizes=${SIZES:-1920x1080 3840x2160}
+work=$(mktemp -d "${SCRATCH:-/dev/shm}/several.XXXXXX") || exit 1
+trap 'rm -rf "$work"' EXIT
+nvidia-smi --query-gpu=index,name,driver_version --format=csv,noheader
+echo "$(nproc) processors"
+
+echo 'time to open (each line is the first open of a process):'
+for count in $counts; do
+    "$build/bench_gpu" only=open devices="$count" > "$work/open" 2>&1
+    check "$count GPUs: opened" [ $? -eq 0 ]
+    echo "$count GPUs: $(grep -m 1 'the first' "$work/open")"
+done
+
+heading=
+for bits in ${BITS:-8 10}; do
+    for size in $sizes; do
+        for from in ${SOURCES:-device pinned pageable}; do
+            for count in $counts; do
+                "$build/bench_gpu" only=speed size="$size" bits="$bits" source="$from" devices="$count" \
+                    seconds="${SECONDS_EACH:-0.5}" repeats="${REPEATS:-3}" threads=$((${THREADS:-8} * count)) \
+                    > "$work/speed" 2>&1
+                check "$count GPUs, $size $bits bits $from: scores equal the CPU's" [ $? -eq 0 ]
+                [ -n "$heading" ] || { echo "GPUs $(grep -m 1 'frames in' "$work/speed")" && heading=1; }
+                echo "$count    $(grep "^$size" "$work/speed" || tail -n 1 "$work/speed")"
+            done
+        done
+    done
+done
+
+# repeat FILE TIMES: writes FILE.long, a video whose frames are those of the video FILE, TIMES times
+repeat() {
+    local head
+    head=$(head -n 1 "$1" | wc -c)
+    head -n 1 "$1" > "$1.long"
+    for ((i = 0; i < $2; i++)); do
+        tail -c +$((head + 1)) "$1" >> "$1.long"
+    done
+}
+
+microseconds() { # COMMAND...: prints the microseconds that a command takes
+    local before=${EPOCHREALTIME/./}
+    "$@" > "$work/log" 2>&1 || return
+    echo $((${EPOCHREALTIME/./} - before))
+}
+
+frames=24
+echo 'files in memory, pairs/s without the time to start:'
+for size in $sizes; do
+    for bits in ${BITS:-8 10}; do
+        case $size in 3840*) loops=20 ;; *) loops=60 ;; esac
+        "$build/test/make_clip" texture+mix "$size" "$bits" 420 $frames 1 "$work/ref" "$work/dist" || exit 1
+        "$build/vmafgpu" -r "$work/ref" -d "$work/dist" --backend cpu --threads "$(nproc)" --csv -o "$work/cpu.csv" -q
+        repeat "$work/ref" $loops
+        repeat "$work/dist" $loops
+        for count in $counts; do
+            gpus=$(seq -s , 0 $((count - 1)))
+            short=$(microseconds "$build/vmafgpu" -r "$work/ref" -d "$work/dist" --backend cuda --gpu "$gpus" --csv \
+                -o "$work/gpu.csv" -q)
+            check "$count GPUs, files of $size, $bits bits: the report equals the CPU's" cmp "$work/cpu.csv" "$work/gpu.csv"
+            long=$(microseconds "$build/vmafgpu" -r "$work/ref.long" -d "$work/dist.long" --backend cuda --gpu "$gpus" \
+                --csv -o "$work/gpu.csv" -q)
+            echo "$count GPUs, $size, $bits bits: $(((loops - 1) * frames * 1000000 / (long - short)))"
+        done
+        started=${EPOCHREALTIME/./}
+        cat "$work/ref.long" > /dev/null &
+        cat "$work/dist.long" > /dev/null
+        wait
+        echo "reading both files with cat: $((loops * frames * 1000000 / (${EPOCHREALTIME/./} - started)))"
+        rm -f "$work"/ref* "$work"/dist*
+    done
+done
+
+VMAFGPU_TEST_BACKEND=cuda VMAFGPU_TEST_DRIVER=libcuda.so.1 VMAFGPU_TEST_KERNELS=$build/vmafgpu_kernels.sm80.ptx \
+    "$build/test/test_gpu" devices real_loss > "$work/log" 2>&1
+status=$?
+grep -v '^skipped' "$work/log"
+check 'a GPU fails in the middle: all pairs are scored' [ $status -eq 0 ]
+finish

@@ -1,14 +1,15 @@
 #!/bin/bash
-# Tests and measures several GPUs: opening, frames per second from device, pinned and pageable memory and from files, and
-# a clip during which one GPU fails. All scores must equal those of the CPU. Timings decide no test.
+# Tests and measures several GPUs: opening, frames per second from device, pinned and pageable memory and from files,
+# and a clip during which one GPU fails. All scores must equal those of the CPU. Timings decide no test.
 #
 #     test/gpu/several.sh BUILD [COUNT...]     default: 1 2 4 8, as far as the machine has so many GPUs
 #
 # It needs NVIDIA GPUs, and $BUILD/bench_gpu, $BUILD/vmafgpu, $BUILD/test/test_gpu, $BUILD/test/make_clip and the
-# kernels ('make blobs test-programs bench-programs').
+# kernels ('make blobs test-programs build/bench_gpu').
 #
-# SCRATCH=/dev/shm   folder for the files, which should be in memory (up to 20 GB)
+# SCRATCH=/dev/shm   folder for the files, which should be in memory (up to 30 GB)
 # SIZES='1920x1080 3840x2160' BITS='8 10' SOURCES='device pinned pageable' SECONDS_EACH=0.5 REPEATS=3
+#                    SOURCES=none: files only
 # THREADS=8          threads that copy frames from pageable memory, for each GPU
 set -u
 build=${1:?usage: test/gpu/several.sh BUILD [COUNT...]}
@@ -39,6 +40,7 @@ heading=
 for bits in ${BITS:-8 10}; do
     for size in $sizes; do
         for from in ${SOURCES:-device pinned pageable}; do
+            [ "$from" != none ] || continue
             for count in $counts; do
                 "$build/bench_gpu" only=speed size="$size" bits="$bits" source="$from" devices="$count" \
                     seconds="${SECONDS_EACH:-0.5}" repeats="${REPEATS:-3}" threads=$((${THREADS:-8} * count)) \
@@ -61,29 +63,27 @@ repeat() {
     done
 }
 
-microseconds() { # COMMAND...: prints the microseconds that a command takes
-    local before=${EPOCHREALTIME/./}
-    "$@" > "$work/log" 2>&1 || return
-    echo $((${EPOCHREALTIME/./} - before))
+# score REPORT SUFFIX OPTION...: scores the videos ref and dist, or ref.long and dist.long if SUFFIX is .long
+score() {
+    "$build/vmafgpu" -r "$work/ref$2" -d "$work/dist$2" -q -o "$1" "${@:3}" > "$work/log" 2>&1 || tail -n 1 "$work/log"
 }
 
 frames=24
-echo 'files in memory, pairs/s without the time to start:'
+echo 'files in memory, pairs/s:'
 for size in $sizes; do
     for bits in ${BITS:-8 10}; do
-        case $size in 3840*) loops=20 ;; *) loops=60 ;; esac
+        case $size in 3840*) loops=24 ;; *) loops=100 ;; esac
         "$build/test/make_clip" texture+mix "$size" "$bits" 420 $frames 1 "$work/ref" "$work/dist" || exit 1
-        "$build/vmafgpu" -r "$work/ref" -d "$work/dist" --backend cpu --threads "$(nproc)" --csv -o "$work/cpu.csv" -q
+        score "$work/cpu.csv" '' --backend cpu --threads "$(nproc)" --csv
         repeat "$work/ref" $loops
         repeat "$work/dist" $loops
         for count in $counts; do
             gpus=$(seq -s , 0 $((count - 1)))
-            short=$(microseconds "$build/vmafgpu" -r "$work/ref" -d "$work/dist" --backend cuda --gpu "$gpus" --csv \
-                -o "$work/gpu.csv" -q)
-            check "$count GPUs, files of $size, $bits bits: the report equals the CPU's" cmp "$work/cpu.csv" "$work/gpu.csv"
-            long=$(microseconds "$build/vmafgpu" -r "$work/ref.long" -d "$work/dist.long" --backend cuda --gpu "$gpus" \
-                --csv -o "$work/gpu.csv" -q)
-            echo "$count GPUs, $size, $bits bits: $(((loops - 1) * frames * 1000000 / (long - short)))"
+            score "$work/gpu.csv" '' --backend cuda --gpu "$gpus" --csv
+            check "$count GPUs, files of $size, $bits bits: the report equals the CPU's" \
+                cmp "$work/cpu.csv" "$work/gpu.csv"
+            score "$work/long.json" .long --backend cuda --gpu "$gpus" --json
+            echo "$count GPUs, $size, $bits bits: $(sed -n 's/^ *"fps": \(.*\),/\1/p' "$work/long.json")"
         done
         started=${EPOCHREALTIME/./}
         cat "$work/ref.long" > /dev/null &

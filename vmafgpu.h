@@ -28216,14 +28216,24 @@ static int vmafgpu__list_kernels(vmafgpu *v, vmafgpu__kernel_form form, vmafgpu_
     return count;
 }
 
-/* Looks up the kernels of this context in the module. Returns the name of the first missing kernel, or NULL. */
-static const char *vmafgpu__find_kernels(vmafgpu *v, vmafgpu__kernel_form form) {
+/* Looks up the kernels of this context in the module. If the driver does not find or load one, writes its name and the
+ * reason, and returns 0. */
+static int vmafgpu__find_kernels(vmafgpu *v, vmafgpu__kernel_form form, char *reason, size_t size) {
+    enum { NOT_FOUND = 500 }; /* of both vendors */
     vmafgpu__wanted list[VMAFGPU__MAX_WANTED];
     const int count = vmafgpu__list_kernels(v, form, list);
-    for (int i = 0; i < count; i++)
-        if (v->gpu->driver.module_function(list[i].function, v->gpu->module, list[i].name) != 0)
-            return list[i].name;
-    return NULL;
+    for (int i = 0; i < count; i++) {
+        const int error = v->gpu->driver.module_function(list[i].function, v->gpu->module, list[i].name);
+        const char *name = error && error != NOT_FOUND ? v->gpu->vendor->error_name(v->gpu, error) : NULL;
+        if (error == NOT_FOUND)
+            vmafgpu__message(reason, size, "kernel %s is missing", list[i].name);
+        else if (error)
+            vmafgpu__message(reason, size, "kernel %s cannot be loaded (%d%s%.60s)", list[i].name, error,
+                             name ? ", " : "", name ? name : "");
+        if (error)
+            return 0;
+    }
+    return 1;
 }
 
 /* Appends a part to a memory layout and returns the offset of the part. The next part will start at a multiple of
@@ -29934,9 +29944,9 @@ static int vmafgpu__test_context(vmafgpu *t, const vmafgpu *v, char *reason, siz
                      vmafgpu__test_plan(t, v, sizes[i][0], sizes[i][1]);
     if (!is_planned)
         (void)vmafgpu__test_plan(t, v, v->config.width, v->config.height);
-    const char *missing = vmafgpu__find_kernels(t, g->context.form);
-    if (missing) {
-        vmafgpu__message(reason, size, "self-test: kernel %s is missing", missing);
+    char missing[160];
+    if (!vmafgpu__find_kernels(t, g->context.form, missing, sizeof missing)) {
+        vmafgpu__message(reason, size, "self-test: %s", missing);
         return 0;
     }
     t->config.gpu.batch = 1 + vmafgpu__history_length(t);
@@ -30184,11 +30194,10 @@ static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu
         if (g->driver.module_function(&ignored, g->module, vmafgpu__form_kernels[found]) == 0)
             break;
     }
-    const char *missing = vmafgpu__find_kernels(v, (vmafgpu__kernel_form)found);
-    if (!missing)
+    char missing[160];
+    if (vmafgpu__find_kernels(v, (vmafgpu__kernel_form)found, missing, sizeof missing))
         return 1;
-    vmafgpu__message(reason, size, "%.200s: kernel %s is missing; build the kernels with this version of vmafgpu.h",
-                     image->name, missing);
+    vmafgpu__message(reason, size, "%.200s: %s; build the kernels with this version of vmafgpu.h", image->name, missing);
     (void)g->driver.module_unload(g->module);
     g->module = NULL;
     return 0;

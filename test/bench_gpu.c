@@ -534,19 +534,46 @@ static double score_clip(vmafgpu *v, const reel *r, sink *s, int64_t frames) {
     return now() - start;
 }
 
-/* Copies as many bytes from pinned memory as `frames` pairs contain, without scoring. Returns the elapsed seconds. */
-static double copy_clip(const reel *r, uint64_t targets[COPY_STREAMS], int64_t frames) {
+/* Copies as many bytes from pinned memory as `frames` pairs contain, to all GPUs in turn, without scoring. Returns the
+ * elapsed seconds. */
+static double copy_clip(const reel *r, uint64_t (*targets)[COPY_STREAMS], int64_t frames, int devices) {
+    void *context;
     double start = now();
     for (int64_t i = 0; i < frames; i++) {
+        const int place = (int)(i % devices);
+        const cuda *c = r[place].cuda;
+        CUDA_CALL(c, context_push, (c->context));
         for (int side = 0; side < 2; side++) {
-            CUDA_CALL(r->cuda, copy_in,
-                      (targets[side], r->pinned[i % r->film->pairs][side], r->film->size,
-                       r->cuda->streams[side % COPY_STREAMS]));
+            CUDA_CALL(c, copy_in,
+                      (targets[place][side], r[place].pinned[i % r->film->pairs][side], r->film->size,
+                       c->streams[side % COPY_STREAMS]));
         }
+        CUDA_CALL(c, context_pop, (&context));
     }
-    for (int i = 0; i < COPY_STREAMS; i++)
-        CUDA_CALL(r->cuda, stream_wait, (r->cuda->streams[i]));
+    for (int place = 0; place < devices; place++) {
+        const cuda *c = r[place].cuda;
+        CUDA_CALL(c, context_push, (c->context));
+        for (int i = 0; i < COPY_STREAMS; i++)
+            CUDA_CALL(c, stream_wait, (c->streams[i]));
+        CUDA_CALL(c, context_pop, (&context));
+    }
     return now() - start;
+}
+
+/* Allocates memory on each GPU for copy_clip(), or frees it. */
+static void copy_targets(const reel *r, uint64_t (*targets)[COPY_STREAMS], int devices, int is_end) {
+    void *context;
+    for (int place = 0; place < devices; place++) {
+        const cuda *c = r[place].cuda;
+        CUDA_CALL(c, context_push, (c->context));
+        for (int i = 0; i < COPY_STREAMS; i++) {
+            if (is_end)
+                CUDA_CALL(c, memory_free, (targets[place][i]));
+            else
+                CUDA_CALL(c, memory_allocate, (&targets[place][i], r->film->size));
+        }
+        CUDA_CALL(c, context_pop, (&context));
+    }
 }
 
 /* Returns the number of pairs for a timed run: at least three laps, so that laps can be compared. Also warms up the
@@ -612,7 +639,7 @@ static void print_heading(void) {
 
 static int bench_speed(const film *f, cuda *c, source where, const options *o) {
     vmafgpu_config config = gpu_config(f, o);
-    uint64_t targets[COPY_STREAMS] = { 0, 0 };
+    uint64_t targets[MAX_DEVICES][COPY_STREAMS];
     double speeds[MAX_REPEATS], copies[MAX_REPEATS], host[MAX_REPEATS], speed, spread, peer;
     char size[24];
     reel r[MAX_DEVICES];
@@ -640,16 +667,16 @@ static int bench_speed(const film *f, cuda *c, source where, const options *o) {
     s.kept_rows = 0;
     s.lap = (double *)allocate((size_t)(f->pairs * f->columns) * sizeof(double));
     frames = choose_frames(v, r, &s, o);
-    for (int i = 0; where == SOURCE_PINNED && i < COPY_STREAMS; i++)
-        CUDA_CALL(c, memory_allocate, (&targets[i], f->size));
+    if (where == SOURCE_PINNED)
+        copy_targets(r, targets, o->devices, 0);
     for (int i = 0; i < o->repeats; i++) {
         double processor = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
         speeds[i] = (double)frames / score_clip(v, r, &s, frames);
         host[i] = 1e6 * (seconds_of(CLOCK_PROCESS_CPUTIME_ID) - processor) / (double)frames;
-        copies[i] = where == SOURCE_PINNED ? (double)frames / copy_clip(r, targets, frames) : 0;
+        copies[i] = where == SOURCE_PINNED ? (double)frames / copy_clip(r, targets, frames, o->devices) : 0;
     }
-    for (int i = 0; where == SOURCE_PINNED && i < COPY_STREAMS; i++)
-        CUDA_CALL(c, memory_free, (targets[i]));
+    if (where == SOURCE_PINNED)
+        copy_targets(r, targets, o->devices, 1);
     speed = median(speeds, o->repeats);
     spread = 50 * (speeds[o->repeats - 1] - speeds[0]) / speed; /* median() has sorted the speeds */
     snprintf(size, sizeof size, "%dx%d", f->clip.width, f->clip.height);

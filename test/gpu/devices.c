@@ -631,6 +631,13 @@ static void check_devices(gpu *g, int count) {
                 picture_spoil(g, &r.pictures[2 * spoilt + 1]);
             }
         }
+        if (!context) {
+            scores_free(&taken.got);
+            scores_free(&expected);
+            reel_free(g, &r);
+            film_free(&f);
+            continue;
+        }
         CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
         CHECK_STR(vmafgpu_backend_name(context), g->vendor->name);
         check_no_note(context);

@@ -107,9 +107,13 @@ succeeds() {
     if "$@" > "$log" 2>&1; then
         check "$what" true
     else
-        tail -n 2 "$log"
+        ending "$log"
         check "$what" false
     fi
+}
+
+ending() { # LOG: prints the last messages of an ffmpeg that failed
+    grep -v -E 'Statistics:|^Conversion failed' "$1" | tail -n 4
 }
 
 # decodes_on_gpu CLIP: whether NVDEC decodes the clip. If it does not, ffmpeg decodes on the CPU, without an error
@@ -193,19 +197,23 @@ for reference in "$clips"/*_ref.mp4; do
     check "$name: same frames decoded by NVDEC and the CPU" cmp "$work/same.plain" "$work/cpu.plain"
 
     decoded=$(rate decode "$ffmpeg")
+    [ "$decoded" != - ] || ending "$work/rate0.log"
     scored=$(rate score "$ffmpeg" REPORT)
+    [ "$scored" != - ] || ending "$work/rate0.log"
+    check "$name: rates are measured" [ "$decoded $scored" = "${decoded#-} ${scored#-}" ]
     limit=
     case $(times "$scored" "$decoded") in
     '') ;;
     0.[0-8]*) limit='VMAF and NVDEC' ;;
     *) limit=NVDEC ;;
     esac
+    [ $downloads = no ] || limit='download and conversion on the CPU'
     row="| $name | $decoded | $scored | $limit |"
     if [ $downloads = yes ]; then
         row="$row${OTHER:+ - | |}"
     elif [ -n "${OTHER:-}" ]; then
         others=$(rate other score REPORT)
-        [ "$others" != - ] || { echo "$name: $OTHER fails:" && tail -n 2 "$work/rate0.log"; }
+        [ "$others" != - ] || { echo "$name: $OTHER fails:" && ending "$work/rate0.log"; }
         row="$row $others | $(times "$scored" "$others") |"
     fi
     rows="$rows$row

@@ -566,12 +566,11 @@ static void copy_targets(const reel *r, uint64_t (*targets)[COPY_STREAMS], int d
     for (int place = 0; place < devices; place++) {
         const cuda *c = r[place].cuda;
         CUDA_CALL(c, context_push, (c->context));
-        for (int i = 0; i < COPY_STREAMS; i++) {
+        for (int i = 0; i < COPY_STREAMS; i++)
             if (is_end)
                 CUDA_CALL(c, memory_free, (targets[place][i]));
             else
                 CUDA_CALL(c, memory_allocate, (&targets[place][i], r->film->size));
-        }
         CUDA_CALL(c, context_pop, (&context));
     }
 }

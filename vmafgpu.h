@@ -30173,9 +30173,15 @@ static vmafgpu_result vmafgpu__gpu_threads(vmafgpu *v) {
 #include VMAFGPU_AMD_HEADER
 #endif
 
+/* Whether the image is an ELF file or a fat binary; otherwise it is text. */
+static int vmafgpu__is_machine_code(const vmafgpu__image *image) {
+    static const unsigned char elf[4] = { 0x7f, 'E', 'L', 'F' }, fat[4] = { 0x50, 0xed, 0x55, 0xba };
+    return image->size >= 4 && (!memcmp(image->data, elf, 4) || !memcmp(image->data, fat, 4));
+}
+
 /* Loads an image into the driver and finds its kernels. `log` is the buffer to which `options` direct the messages of
- * the compiler in the driver. `form` is the best form that the kernels in the image can have; the names of the kernels
- * show the form that they actually have. */
+ * the compiler in the driver. `form` is the form of the kernels. Machine code may have a lower form, which the names of
+ * its kernels show; text may contain too few kernels to show it. */
 static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu__kernel_form form, int option_count,
                                 int *options, void **values, char *log, char *reason, size_t size) {
     vmafgpu__gpu *g = v->gpu;
@@ -30189,7 +30195,7 @@ static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu
                          name ? ", " : "", name ? name : "", log[0] ? ": " : "", log);
         return 0;
     }
-    for (; found > VMAFGPU__FORM_PLAIN; found--) {
+    for (; found > VMAFGPU__FORM_PLAIN && vmafgpu__is_machine_code(image); found--) {
         void *ignored = NULL;
         if (g->driver.module_function(&ignored, g->module, vmafgpu__form_kernels[found]) == 0)
             break;
@@ -30319,12 +30325,6 @@ static int vmafgpu__cuda_rank(const vmafgpu__gpu *g, const char *target) {
     if (own > capability || own < 0 || (!is_text && own / 10 != capability / 10))
         return 0;
     return (int)own + (is_text ? 0 : MACHINE_CODE);
-}
-
-/* Whether the image is an ELF file or a fat binary; otherwise it is text. */
-static int vmafgpu__is_machine_code(const vmafgpu__image *image) {
-    static const unsigned char elf[4] = { 0x7f, 'E', 'L', 'F' }, fat[4] = { 0x50, 0xed, 0x55, 0xba };
-    return image->size >= 4 && (!memcmp(image->data, elf, 4) || !memcmp(image->data, fat, 4));
 }
 
 /* Whether the PTX is complete, that is, whether it ends with the comment line that `make blobs` appends. */

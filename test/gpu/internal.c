@@ -579,6 +579,54 @@ static size_t sim_kernels(const gpu *g, int is_good, char *out) {
     return 64;
 }
 
+/* Tests PTX that contains only the kernels of one context, as the driver gets it. A GPU with slow doubles has other
+ * kernels, and a context without VIF has no kernel that shows the form of the others. */
+static void check_few_kernels(gpu *g) {
+    static const int selected[] = { DEFAULT, ADM, VIF, MOTION, WINDOWS, CSF };
+    static const int ratios[] = { 2, 64 }, targets[] = { 75, 80 };
+    for (int i = 0; i < 4 * (int)(sizeof selected / sizeof *selected); i++) {
+        const int target = targets[i & 1], ratio = ratios[i >> 1 & 1];
+        vmafgpu__wanted list[VMAFGPU__MAX_WANTED];
+        film f = small_film(selected[i >> 2], 40, 36, 8 + 2 * (i & 1), 2, 97);
+        vmafgpu_config config = gpu_config(g, &f);
+        reel r = reel_of_kinds(g, &f, "h");
+        scores expected, got;
+        vmafgpu *context = NULL;
+        char *text = (char *)malloc(100 * (size_t)VMAFGPU__MAX_WANTED);
+        int count = 0;
+        test_need(text != NULL, "out of memory");
+        where("PTX with few kernels, selection %d, target %d, ratio %d", selected[i >> 2], target, ratio);
+        g->sim.set(SIMULATED_DOUBLE_RATIO, ratio);
+        select_features(&config, &selections[selected[i >> 2]]);
+        expected = cpu_score(&f, &config);
+        config.gpu.kernels = text;
+        config.gpu.kernels_path = NULL;
+        for (int way = target == 80 && g->sim.lanes() != 32 ? 2 : 0; way < 2; way++) { /* way 0: all kernels */
+            size_t length = (size_t)sprintf(text, ".version 8.0\n.target sm_%d\n", target);
+            for (int k = 0; way && k < count; k++)
+                length += (size_t)sprintf(text + length, ".visible .entry %s()\n{\n ret;\n}\n", list[k].name);
+            length += (size_t)sprintf(text + length, "// end of vmafgpu kernels\n");
+            config.gpu.kernels_size = length;
+            context = open_checked(&config);
+            if (!context)
+                break;
+            count = vmafgpu__list_kernels(context, context->gpu->context.form, list);
+            for (int k = 0; k < f.clip.frames; k++)
+                CHECK_INT(reel_push(&r, context, k), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+            got = scores_of(context);
+            check_same_scores(&got, &expected);
+            scores_free(&got);
+            vmafgpu_close(context);
+        }
+        g->sim.set(SIMULATED_DOUBLE_RATIO, 2);
+        free(text);
+        scores_free(&expected);
+        reel_free(g, &r);
+        film_free(&f);
+    }
+}
+
 void test_containers(gpu *g) {
     static const struct {
         const char *name;
@@ -665,4 +713,6 @@ void test_containers(gpu *g) {
     }
     scores_free(&expected);
     film_free(&f);
+    if (!g->is_hip)
+        check_few_kernels(g);
 }

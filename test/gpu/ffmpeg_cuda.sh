@@ -14,7 +14,7 @@
 # OTHER_LIBRARIES=folder   LD_LIBRARY_PATH of that ffmpeg
 # OPTIONS=options  options of the filter, such as model=version=vmaf_v0.6.1neg. Features that use chroma fail, because
 #                  libvmaf_cuda of ffmpeg 7.1 to 9.0 copies luma only.
-# LOOPS=40         how many times each clip is repeated in a measurement
+# LOOPS=40         how many times each HEVC clip is repeated in a measurement
 # PROCESSES=1      how many processes run at the same time; their rates are added. One process uses two
 #                  decoders at most.
 #
@@ -31,14 +31,14 @@ esac
 loops=${LOOPS:-40}
 processes=${PROCESSES:-1}
 
-# encode NAME SIZE BITRATE OPTION...: encodes a clip of 24 frames; the distorted one has a sixth of the bit rate
+# encode NAME SIZE SECONDS BITRATE OPTION...: encodes a clip; the distorted one has a sixth of the bit rate
 encode() {
-    local name=$1 size=$2 rate=$3
-    shift 3
+    local name=$1 size=$2 seconds=$3 rate=$4
+    shift 4
     for kind in ref dis; do
         [ $kind = ref ] || rate=$((rate / 6))
-        ffmpeg -v error -nostdin -y -f lavfi -i "testsrc2=size=$size:rate=24:duration=1,noise=alls=6:allf=t" "$@" \
-            -preset ultrafast -b:v "${rate}k" -bf 2 -g 24 "$clips/${name}_$kind.mp4" || exit 1
+        ffmpeg -v error -nostdin -y -f lavfi \
+            -i "testsrc2=size=$size:rate=24:duration=$seconds,noise=alls=6:allf=t" "$@" -preset ultrafast -b:v "${rate}k" -bf 2 -g 24 "$clips/${name}_$kind.mp4" || exit 1
     done
 }
 
@@ -50,8 +50,9 @@ if [ "$1" = --encode ]; then
         [ $bits = 8 ] || format=yuv420p10le
         for size in 1080 2160; do
             rate=$((size == 1080 ? 12000 : 36000))
-            encode h264_${size}p_${bits}b $((size * 16 / 9))x$size $rate -pix_fmt $format -c:v libx264
-            encode hevc_${size}p_${bits}b $((size * 16 / 9))x$size $rate -pix_fmt $format -c:v libx265 \
+            encode h264_${size}p_${bits}b $((size * 16 / 9))x$size $((bits == 8 ? 10 : 1)) $((rate / 2)) \
+                -pix_fmt $format -c:v libx264
+            encode hevc_${size}p_${bits}b $((size * 16 / 9))x$size 1 $rate -pix_fmt $format -c:v libx265 \
                 -tag:v hvc1 -x265-params log-level=error
         done
     done
@@ -72,13 +73,14 @@ plain() { # REPORT: prints the report without the frame rate
 }
 
 # The functions below use the clip $name with $format, and repeat it $repeat times.
+input=(-hwaccel cuda -hwaccel_output_format cuda)
 
-# decode FFMPEG: decodes both videos, and does nothing with the frames
+# decode FFMPEG OPTION...: decodes both videos, and does nothing with the frames
 decode() {
     "$1" -hide_banner -nostdin -y -v error \
-        -hwaccel cuda -hwaccel_output_format cuda -stream_loop $((repeat - 1)) -i "$clips/${name}_dis.mp4" \
-        -hwaccel cuda -hwaccel_output_format cuda -stream_loop $((repeat - 1)) -i "$clips/${name}_ref.mp4" \
-        -map 0:v -map 1:v -f null -
+        "${input[@]}" -stream_loop $((repeat - 1)) -i "$clips/${name}_dis.mp4" \
+        "${input[@]}" -stream_loop $((repeat - 1)) -i "$clips/${name}_ref.mp4" \
+        -map 0:v -map 1:v "${@:2}" -f null -
 }
 
 # score FFMPEG REPORT OPTION...: decodes on the GPU, and scores on the GPU unless VMAFGPU_BACKEND selects the CPU
@@ -89,8 +91,8 @@ score() {
         convert=hwdownload,format=$surface,format=$format
     fi
     VMAFGPU_BACKEND=${VMAFGPU_BACKEND:-cuda} "$1" -hide_banner -nostdin -y -v verbose \
-        -hwaccel cuda -hwaccel_output_format cuda -stream_loop $((repeat - 1)) -i "$clips/${name}_dis.mp4" \
-        -hwaccel cuda -hwaccel_output_format cuda -stream_loop $((repeat - 1)) -i "$clips/${name}_ref.mp4" \
+        "${input[@]}" -stream_loop $((repeat - 1)) -i "$clips/${name}_dis.mp4" \
+        "${input[@]}" -stream_loop $((repeat - 1)) -i "$clips/${name}_ref.mp4" \
         -lavfi "[0]${convert}[d];[1]${convert}[r];[d][r]$filter=log_path=$2${OPTIONS:+:$OPTIONS}" "${@:3}" -f null -
 }
 
@@ -138,12 +140,17 @@ elapsed() {
     return $failed
 }
 
-# rate COMMAND...: prints the pairs per second of a command, or '-' if it fails
+# rate COMMAND...: prints the pairs per second of a command, or '-' if it fails. ffmpeg 7.1 cannot repeat H.264 on a
+# GPU, because the decoder then has new lists of frames, so the first frame is compared with the whole clip.
 rate() {
-    local short long
-    if repeat=1 && short=$(elapsed "$@") && repeat=$((1 + loops)) && long=$(elapsed "$@") && [ "$long" -gt "$short" ]
-    then
-        echo $((loops * frames * processes * 1000000 / (long - short)))
+    local short long count=$((loops * frames))
+    repeat=1
+    case $name in
+    h264*) count=$((frames - 1)) && short=$(elapsed "$@" -frames:v 1) && long=$(elapsed "$@") ;;
+    *) short=$(elapsed "$@") && repeat=$((1 + loops)) && long=$(elapsed "$@") ;;
+    esac
+    if [ $? -eq 0 ] && [ "$long" -gt "$short" ]; then
+        echo $((count * processes * 1000000 / (long - short)))
     else
         echo -
     fi

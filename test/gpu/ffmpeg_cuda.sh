@@ -38,7 +38,8 @@ encode() {
     for kind in ref dis; do
         [ $kind = ref ] || rate=$((rate / 6))
         ffmpeg -v error -nostdin -y -f lavfi \
-            -i "testsrc2=size=$size:rate=24:duration=$seconds,noise=alls=6:allf=t" "$@" -preset ultrafast -b:v "${rate}k" -bf 2 -g 24 "$clips/${name}_$kind.mp4" || exit 1
+            -i "testsrc2=size=$size:rate=24:duration=$seconds,noise=alls=6:allf=t" "$@" -preset ultrafast \
+            -b:v "${rate}k" -bf 2 -g 24 "$clips/${name}_$kind.mp4" || exit 1
     done
 }
 

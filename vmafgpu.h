@@ -2339,7 +2339,7 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 /* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
  * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
  * value. */
-#define VMAFGPU__KERNEL_INTERFACE 0x20bddf28u
+#define VMAFGPU__KERNEL_INTERFACE 0xc2f60cf1u
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
  * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
@@ -3122,6 +3122,71 @@ typedef struct vmafgpu__map_launch {
     double unit[VMAFGPU__SCALES];
 } vmafgpu__map_launch;
 
+/* ---- slopes of samples ---- */
+
+enum {
+    VMAFGPU__SLOPES_THREADS = 256,
+    VMAFGPU__SLOPES_COLUMNS = 128, /* columns that a VIF block filters vertically, including both margins */
+    VMAFGPU__SLOPES_HEIGHT = 16,   /* rows of a VIF block */
+    VMAFGPU__SLOPES_STRIDE = 132,  /* floats between rows in shared memory: four times an odd number */
+    VMAFGPU__SLOPES_UP_STRIDE = 68,
+    VMAFGPU__SLOPES_VIF_SHARED =
+        4 * (int)VMAFGPU__SLOPES_HEIGHT * (3 * (int)VMAFGPU__SLOPES_STRIDE + (int)VMAFGPU__SLOPES_UP_STRIDE),
+    VMAFGPU__SLOPES_TILE = 28,                            /* columns and rows of an ADM block */
+    VMAFGPU__SLOPES_SIDE = (int)VMAFGPU__SLOPES_TILE + 4, /* the same with margins */
+    VMAFGPU__SLOPES_ROW = (int)VMAFGPU__SLOPES_SIDE + 1,  /* words between rows in shared memory */
+    VMAFGPU__SLOPES_ADM_SHARED = 4 * 4 * (int)VMAFGPU__SLOPES_SIDE * (int)VMAFGPU__SLOPES_ROW,
+    VMAFGPU__SLOPES_MERGE_WIDTH = 64,  /* columns of the bands that a block of the adjoint of the wavelet processes */
+    VMAFGPU__SLOPES_MERGE_HEIGHT = 16, /* rows of its output */
+    VMAFGPU__SLOPES_MERGE_SHARED = 4 * 2 * (int)VMAFGPU__SLOPES_MERGE_HEIGHT * ((int)VMAFGPU__SLOPES_MERGE_WIDTH + 2)
+};
+
+/* Number of columns of the picture that a VIF block writes. */
+#define VMAFGPU__SLOPES_WIDTH(scale) (((int)VMAFGPU__SLOPES_COLUMNS - 2 * (8 >> (scale))) & ~7)
+
+/* Derivatives of the prediction with respect to the sums, per code value of the samples: for VIF with respect to the
+ * sums of logarithms, for ADM three times those with respect to the sums of cubes. The middle index of `adm` is 0 for
+ * the numerator, 1 for the impairment. */
+typedef struct vmafgpu__slopes_weights {
+    float vif[VMAFGPU__SCALES], adm[VMAFGPU__SCALES][2][VMAFGPU__BANDS];
+} vmafgpu__slopes_weights;
+
+/* Converts a weight to float. Weights that float cannot represent, or that would lead to denormal numbers, become 0. */
+VMAFGPU__FN float vmafgpu__slopes_weight(double weight) {
+    const double size = weight < 0 ? -weight : weight;
+    return size >= 1e-14 && size <= 1e20 ? (float)weight : 0;
+}
+
+/* The next two functions convert a derivative with respect to a sum to a weight. code_value: size of a code value in
+ * grey levels. unit: factor by which the sum of cubes is multiplied; 0 if the scale is skipped. */
+VMAFGPU__FN float vmafgpu__slopes_vif_weight(double slope, double code_value) {
+    return vmafgpu__slopes_weight(slope * 2048 * code_value);
+}
+VMAFGPU__FN float vmafgpu__slopes_adm_weight(double slope, double unit, double code_value) {
+    return unit > 0 ? vmafgpu__slopes_weight(VMAFGPU__QUOTIENT(3 * slope, unit) * code_value) : 0;
+}
+
+/* Computes the derivatives with respect to the samples of a VIF picture. */
+typedef struct vmafgpu__slopes_vif_launch {
+    vmafgpu__vif_launch vif;
+    const vmafgpu__slopes_weights *weights;
+    const float *terms;   /* three planes with one value per sample, see vmafgpu__slopes_variances() */
+    const float *smaller; /* derivatives with respect to the picture of the next scale; NULL at the last scale */
+    unsigned char *out;
+    int64_t pitch; /* bytes; may be negative at scale 0 */
+} vmafgpu__slopes_vif_launch;
+
+/* Computes the derivatives with respect to the bands of an ADM scale, or those with respect to its input. */
+typedef struct vmafgpu__slopes_adm_launch {
+    vmafgpu__adm_launch adm;
+    const vmafgpu__slopes_weights *weights;
+    float *bands;         /* three planes with one value per coefficient; NULL if all are 0 */
+    const float *smaller; /* derivatives with respect to the low-pass band; NULL at the last scale */
+    unsigned char *out;
+    int64_t pitch;
+    int32_t adds, unused; /* adds: adds the derivatives to `out` instead of storing them */
+} vmafgpu__slopes_adm_launch;
+
 #endif /* !VMAFGPU_NO_EDITS */
 
 #ifndef VMAFGPU_KERNELS
@@ -3896,6 +3961,7 @@ typedef struct vmafgpu__gpu_edits_table {
     vmafgpu_result (*try_all)(vmafgpu *v);
     vmafgpu_result (*commit)(vmafgpu *v, const vmafgpu_edit *edits, int count);
     vmafgpu_result (*map)(vmafgpu *v, int size, vmafgpu_block *blocks);
+    vmafgpu_result (*slopes)(vmafgpu *v, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory);
 } vmafgpu__gpu_edits_table;
 
 typedef struct vmafgpu__cpu vmafgpu__cpu;
@@ -13752,7 +13818,8 @@ static void vmafgpu__slopes_vif(const vmafgpu__slopes *s, const vmafgpu__slopes_
             for (int x = 0; x < job.w; x++)
                 k->sum[x] += k->wide[x];
         }
-        memcpy(out, k->sum, (size_t)job.w * sizeof *out);
+        for (int x = 0; x < job.w; x++)
+            out[x] = k->sum[x] + 0.0f; /* no -0, because the signs of zeros depend on the number of lanes */
     }
 }
 
@@ -13986,12 +14053,6 @@ static void vmafgpu__slopes_task(void *arg, int index) {
     }
 }
 
-/* Converts a weight to float. Weights that float cannot represent, or that would lead to denormal numbers, become 0. */
-static float vmafgpu__slopes_weight(double weight) {
-    const double size = fabs(weight);
-    return size >= 1e-14 && size <= 1e20 ? (float)weight : 0;
-}
-
 /* Computes the slopes for the pair whose planes the CPU backend holds. slopes: derivatives with respect to the sums.
  * adm_unit: factors by which the sums of cubes are multiplied, or NULL. */
 static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const double *slopes,
@@ -14005,14 +14066,13 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
     memset(s->has_vif, 0, sizeof s->has_vif);
     memset(s->has_adm, 0, sizeof s->has_adm);
     for (int i = VMAFGPU__SCALES - 1; i >= 0; i--) {
-        s->vif_weight[i] = vmafgpu__slopes_weight(slopes[VMAFGPU__SLOPE_VIF + i] * 2048 * code_value);
+        s->vif_weight[i] = vmafgpu__slopes_vif_weight(slopes[VMAFGPU__SLOPE_VIF + i], code_value);
         s->has_vif[i] = s->vif_weight[i] != 0 || s->has_vif[i + 1];
         for (int b = 0; b < VMAFGPU__BANDS; b++)
             for (int which = 0; which < 2; which++) {
                 const double slope = slopes[(which ? VMAFGPU__SLOPE_AIM : VMAFGPU__SLOPE_ADM) + i * VMAFGPU__BANDS + b];
-                const double unit = adm_unit ? adm_unit[i][b] : 0;
                 s->adm_weight[i][which][b] =
-                    unit > 0 ? vmafgpu__slopes_weight(VMAFGPU__QUOTIENT(3 * slope, unit) * code_value) : 0;
+                    vmafgpu__slopes_adm_weight(slope, adm_unit ? adm_unit[i][b] : 0, code_value);
             }
         s->has_adm[i] = vmafgpu__slopes_has_weight(s, i, 0) || vmafgpu__slopes_has_weight(s, i, 1) || s->has_adm[i + 1];
     }
@@ -32714,19 +32774,25 @@ static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *bl
     return vmafgpu__run(v, vmafgpu__edit_map_task, v);
 }
 
+/* Returns the factors by which the sums of cubes of the first model are multiplied, or NULL if it does not use ADM. */
+static const double (*vmafgpu__edits_units(const vmafgpu *v))[VMAFGPU__BANDS] {
+    const vmafgpu__smooth *s = &v->edits->smooth;
+    const double(*unit)[VMAFGPU__BANDS] = NULL;
+    for (int i = 0; i < s->inputs; i++)
+        if (s->input[i].kind == VMAFGPU__SMOOTH_ADM)
+            unit = (const double(*)[VMAFGPU__BANDS])s->adm[s->input[i].extractor].unit;
+    return unit;
+}
+
 /* Computes the slopes of all samples of the base. */
 static vmafgpu_result vmafgpu__edits_sample_slopes(vmafgpu *v, float *slopes, ptrdiff_t pitch) {
     vmafgpu__edits *x = v->edits;
-    const double(*unit)[VMAFGPU__BANDS] = NULL;
     (void)vmafgpu__edits_slopes(v, x->slopes);
-    for (int i = 0; i < x->smooth.inputs; i++)
-        if (x->smooth.input[i].kind == VMAFGPU__SMOOTH_ADM)
-            unit = (const double(*)[VMAFGPU__BANDS])x->smooth.adm[x->smooth.input[i].extractor].unit;
     if (x->vif)
         x->by_sample->gain_limit = v->plan.vif_gain_limit[x->vif->variant];
     if (x->adm)
         x->by_sample->adm_variant = v->plan.adm[x->adm->variant];
-    return vmafgpu__slopes_run(v, x->by_sample, x->slopes, unit, slopes, pitch);
+    return vmafgpu__slopes_run(v, x->by_sample, x->slopes, vmafgpu__edits_units(v), slopes, pitch);
 }
 
 /* ================================================================================================
@@ -32940,7 +33006,7 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
             c, sizeof *e->ideal * (size_t)vmafgpu__divide_up(v->config.width, VMAFGPU__LEAST_BLOCK));
         e->blocks = (vmafgpu_block *)vmafgpu__carve(c, sizeof *e->blocks * (size_t)vmafgpu__map_across(&v->config));
     }
-    if (v->config.slopes)
+    if (v->config.slopes && v->cpu)
         x->by_sample = vmafgpu__slopes_layout(c, v);
     if (v->edits_on_gpu)
         v->edits_on_gpu->carve(v, c);
@@ -33007,9 +33073,8 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
     v->edits->vif = vmafgpu__edits_extractor(v, &vmafgpu__vif_cpu);
     v->edits->adm = vmafgpu__edits_extractor(v, &vmafgpu__adm_cpu);
     vmafgpu__smooth_plan(v);
-    if (v->edits_on_gpu)
-        return v->edits_on_gpu->open(v);
-    return v->config.slopes ? vmafgpu__edits_check_slopes(v) : VMAFGPU_OK;
+    const vmafgpu_result result = v->config.slopes ? vmafgpu__edits_check_slopes(v) : VMAFGPU_OK;
+    return result == VMAFGPU_OK && v->edits_on_gpu ? v->edits_on_gpu->open(v) : result;
 }
 
 /* ---- the base ---- */
@@ -33181,20 +33246,29 @@ typedef enum vmafgpu__edit_function {
     VMAFGPU__MAP_FINALISE = (int)VMAFGPU__MAP_ADM + (int)VMAFGPU__ADM_INPUTS,
     VMAFGPU__MAP_SLOPES,
     VMAFGPU__MAP_SHARES,
+    VMAFGPU__KERNEL_SLOPES_TERMS,
+    VMAFGPU__KERNEL_SLOPES_VIF = (int)VMAFGPU__KERNEL_SLOPES_TERMS + (int)VMAFGPU__VIF_INPUTS,
+    VMAFGPU__KERNEL_SLOPES_BANDS = (int)VMAFGPU__KERNEL_SLOPES_VIF + (int)VMAFGPU__VIF_INPUTS,
+    VMAFGPU__KERNEL_SLOPES_WAVELET = (int)VMAFGPU__KERNEL_SLOPES_BANDS + (int)VMAFGPU__ADM_INPUTS,
     VMAFGPU__EDIT_FUNCTIONS
 } vmafgpu__edit_function;
 
 static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
-    "vmafgpu_edit_import",   "vmafgpu_edit_patch",    "vmafgpu_edit_change",   "vmafgpu_edit_vif_0_8",
-    "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_1",    "vmafgpu_edit_vif_2",
-    "vmafgpu_edit_vif_3",    "vmafgpu_edit_adm_0_8",  "vmafgpu_edit_adm_0_16", "vmafgpu_edit_adm_1",
-    "vmafgpu_edit_adm_2",    "vmafgpu_edit_adm_3",    "vmafgpu_base_vif_0_8",  "vmafgpu_base_vif_0_16",
-    "vmafgpu_base_vif_0_16", "vmafgpu_base_vif_1",    "vmafgpu_base_vif_2",    "vmafgpu_base_vif_3",
-    "vmafgpu_base_adm_0_8",  "vmafgpu_base_adm_0_16", "vmafgpu_base_adm_1",    "vmafgpu_base_adm_2",
-    "vmafgpu_base_adm_3",    "vmafgpu_map_vif_0_8",   "vmafgpu_map_vif_0_16",  "vmafgpu_map_vif_0_16",
-    "vmafgpu_map_vif_1",     "vmafgpu_map_vif_2",     "vmafgpu_map_vif_3",     "vmafgpu_map_adm_0_8",
-    "vmafgpu_map_adm_0_16",  "vmafgpu_map_adm_1",     "vmafgpu_map_adm_2",     "vmafgpu_map_adm_3",
-    "vmafgpu_map_finalise",  "vmafgpu_map_slopes",    "vmafgpu_map_shares",
+    "vmafgpu_edit_import",       "vmafgpu_edit_patch",        "vmafgpu_edit_change",     "vmafgpu_edit_vif_0_8",
+    "vmafgpu_edit_vif_0_16",     "vmafgpu_edit_vif_0_16",     "vmafgpu_edit_vif_1",      "vmafgpu_edit_vif_2",
+    "vmafgpu_edit_vif_3",        "vmafgpu_edit_adm_0_8",      "vmafgpu_edit_adm_0_16",   "vmafgpu_edit_adm_1",
+    "vmafgpu_edit_adm_2",        "vmafgpu_edit_adm_3",        "vmafgpu_base_vif_0_8",    "vmafgpu_base_vif_0_16",
+    "vmafgpu_base_vif_0_16",     "vmafgpu_base_vif_1",        "vmafgpu_base_vif_2",      "vmafgpu_base_vif_3",
+    "vmafgpu_base_adm_0_8",      "vmafgpu_base_adm_0_16",     "vmafgpu_base_adm_1",      "vmafgpu_base_adm_2",
+    "vmafgpu_base_adm_3",        "vmafgpu_map_vif_0_8",       "vmafgpu_map_vif_0_16",    "vmafgpu_map_vif_0_16",
+    "vmafgpu_map_vif_1",         "vmafgpu_map_vif_2",         "vmafgpu_map_vif_3",       "vmafgpu_map_adm_0_8",
+    "vmafgpu_map_adm_0_16",      "vmafgpu_map_adm_1",         "vmafgpu_map_adm_2",       "vmafgpu_map_adm_3",
+    "vmafgpu_map_finalise",      "vmafgpu_map_slopes",        "vmafgpu_map_shares",      "vmafgpu_slopes_terms_0_8",
+    "vmafgpu_slopes_terms_0_16", "vmafgpu_slopes_terms_0_16", "vmafgpu_slopes_terms_1",  "vmafgpu_slopes_terms_2",
+    "vmafgpu_slopes_terms_3",    "vmafgpu_slopes_vif_0_8",    "vmafgpu_slopes_vif_0_16", "vmafgpu_slopes_vif_0_16",
+    "vmafgpu_slopes_vif_1",      "vmafgpu_slopes_vif_2",      "vmafgpu_slopes_vif_3",    "vmafgpu_slopes_bands_0_8",
+    "vmafgpu_slopes_bands_0_16", "vmafgpu_slopes_bands_1",    "vmafgpu_slopes_bands_2",  "vmafgpu_slopes_bands_3",
+    "vmafgpu_slopes_wavelet",
 };
 
 typedef struct vmafgpu__edit_lane {
@@ -33220,6 +33294,12 @@ struct vmafgpu__gpu_edits {
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
     const vmafgpu__edit_lane *reading; /* the lane whose results are being read */
     int shown[VMAFGPU__SLOPES];        /* index in a record of each sum that is reported, or -1 */
+    /* Memory for slopes of samples; none without config.slopes. `terms` and `bands` have three planes each. `vif` and
+     * `adm` are derivatives with respect to the input of a scale, of which scale 0 has none. */
+    struct {
+        uint64_t weights, terms[VMAFGPU__SCALES], bands[VMAFGPU__SCALES], vif[VMAFGPU__SCALES], adm[VMAFGPU__SCALES];
+        uint64_t out; /* slopes for a caller whose memory is not on the device */
+    } by_sample;
 };
 
 /* Lists the kernels that edits and maps need. */
@@ -33229,8 +33309,19 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
     for (int i = 0; v->config.max_edit_size && i < VMAFGPU__EDIT_VIF; i++)
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
     for (int i = v->config.map_block_size ? (int)VMAFGPU__MAP_FINALISE : (int)VMAFGPU__MAP_SHARES;
-         vmafgpu__has_edits(&v->config) && i < VMAFGPU__EDIT_FUNCTIONS; i++)
+         vmafgpu__has_edits(&v->config) && i < VMAFGPU__KERNEL_SLOPES_TERMS; i++)
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
+    for (int s = 0; s < VMAFGPU__SCALES && v->config.slopes; s++) {
+        const int vif = vmafgpu__vif_input(s, depth), adm = vmafgpu__adm_input(s, depth);
+        const int needed[3] = { VMAFGPU__KERNEL_SLOPES_TERMS + vif, VMAFGPU__KERNEL_SLOPES_VIF + vif,
+                                VMAFGPU__KERNEL_SLOPES_BANDS + adm };
+        for (int i = 0; i < 3; i++)
+            if (i < 2 ? v->plan.vif_variants : v->plan.adm_variants)
+                vmafgpu__want(list, count, vmafgpu__edit_kernels[needed[i]], &functions[needed[i]]);
+    }
+    if (v->config.slopes)
+        vmafgpu__want(list, count, vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_WAVELET],
+                      &functions[VMAFGPU__KERNEL_SLOPES_WAVELET]);
     /* For each kind of input, there are three kernels: for the changes that edits cause, for the state of the base, and
      * for the sums of blocks. */
     static const int of_vif[] = { VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF },
@@ -33289,6 +33380,25 @@ static size_t vmafgpu__edit_records_size(int words, int count) {
     return sizeof(int64_t) * ((size_t)vmafgpu__edit_changes_at(words, count) + (size_t)count);
 }
 
+/* Lays out the memory for the slopes of samples. */
+static void vmafgpu__gpu_slopes_lay_out(vmafgpu *v, size_t *device_used) {
+    const vmafgpu__gpu *g = v->gpu;
+    const int w = v->config.width, h = v->config.height;
+    vmafgpu__gpu_edits *x = g->edits;
+    x->by_sample.weights = g->memory + vmafgpu__append(device_used, sizeof(vmafgpu__slopes_weights));
+    x->by_sample.out = g->memory + vmafgpu__append(device_used, sizeof(float) * (size_t)w * (size_t)h);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const size_t samples = (size_t)(w >> s) * (size_t)(h >> s);
+        const size_t bands = (size_t)vmafgpu__adm_size(w, s) * (size_t)vmafgpu__adm_size(h, s);
+        x->by_sample.terms[s] = g->memory + vmafgpu__append(device_used, 3 * sizeof(float) * samples);
+        x->by_sample.bands[s] = g->memory + vmafgpu__append(device_used, VMAFGPU__BANDS * sizeof(float) * bands);
+        x->by_sample.vif[s] = g->memory + vmafgpu__append(device_used, s ? sizeof(float) * samples : 0);
+        /* the input of a scale is the low-pass band of the previous one */
+        const size_t input = s ? (size_t)vmafgpu__adm_size(w, s - 1) * (size_t)vmafgpu__adm_size(h, s - 1) : 0;
+        x->by_sample.adm[s] = g->memory + vmafgpu__append(device_used, sizeof(float) * input);
+    }
+}
+
 /* Lays out the memory for edits and maps after the memory that is already in use. */
 static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *pinned_used) {
     vmafgpu__gpu *g = v->gpu;
@@ -33321,6 +33431,8 @@ static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *
         const size_t at = vmafgpu__append(pinned_used, sizeof(float) * (size_t)mapped);
         g->slots[i].map_staging = g->pinned ? (float *)(void *)(g->pinned + at) : NULL;
     }
+    if (c->slopes)
+        vmafgpu__gpu_slopes_lay_out(v, device_used);
     if (!c->max_edit_size)
         return;
     x->sample_space = vmafgpu__edit_space(one, 8 << 20);
@@ -33672,6 +33784,138 @@ static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block
         (void)VMAFGPU__GPU_CALL(v, copy_out, (blocks + first, x->blocks, sizeof *blocks * (size_t)count, stream));
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
     }
+    vmafgpu__gpu_leave(v);
+    vmafgpu__gpu_drain(v);
+    return g->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
+}
+
+/* ---- slopes ---- */
+
+/* Computes the weights from the derivatives with respect to the sums. */
+static void vmafgpu__edits_slopes_weights(const vmafgpu *v, vmafgpu__slopes_weights *out) {
+    const double code_value = 1.0 / (1 << (v->config.bit_depth - 8)), *slopes = v->edits->slopes;
+    const double(*unit)[VMAFGPU__BANDS] = vmafgpu__edits_units(v);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        out->vif[s] = vmafgpu__slopes_vif_weight(slopes[VMAFGPU__SLOPE_VIF + s], code_value);
+        for (int i = 0; i < 2; i++)
+            for (int b = 0; b < VMAFGPU__BANDS; b++)
+                out->adm[s][i][b] = vmafgpu__slopes_adm_weight(
+                    slopes[(i ? VMAFGPU__SLOPE_AIM : VMAFGPU__SLOPE_ADM) + s * VMAFGPU__BANDS + b],
+                    unit ? unit[s][b] : 0, code_value);
+    }
+}
+
+/* Launches the kernels that compute the slopes of VIF, and write them to `out`. Their weights are on the device. */
+static void vmafgpu__launch_slopes_vif(vmafgpu *v, uint64_t out, ptrdiff_t pitch, void *stream) {
+    const vmafgpu__gpu_edits *x = v->gpu->edits;
+    for (int s = VMAFGPU__SCALES - 1; s >= 0; s--) {
+        const int input = vmafgpu__vif_input(s, v->config.bit_depth);
+        vmafgpu__edit_vif_launch terms;
+        vmafgpu__slopes_vif_launch launch;
+        vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, v->edits->vif->variant, s, &terms);
+        memset(&launch, 0, sizeof launch);
+        launch.vif = terms.vif;
+        terms.terms = (int32_t *)(uintptr_t)x->by_sample.terms[s];
+        vmafgpu__edit_vif_start(v, VMAFGPU__KERNEL_SLOPES_TERMS, s, terms.vif.width, terms.vif.height, shape, &terms,
+                                stream);
+        launch.weights = (const vmafgpu__slopes_weights *)(uintptr_t)x->by_sample.weights;
+        launch.terms = (const float *)(uintptr_t)x->by_sample.terms[s];
+        launch.smaller = s + 1 < VMAFGPU__SCALES ? (const float *)(uintptr_t)x->by_sample.vif[s + 1] : NULL;
+        launch.out = (unsigned char *)(uintptr_t)(s ? x->by_sample.vif[s] : out);
+        launch.pitch = s ? launch.vif.width * (int)sizeof(float) : (int64_t)pitch;
+        shape.grid[0] = (uint32_t)vmafgpu__divide_up(launch.vif.width, VMAFGPU__SLOPES_WIDTH(s));
+        shape.grid[1] = (uint32_t)vmafgpu__divide_up(launch.vif.height, VMAFGPU__SLOPES_HEIGHT);
+        shape.grid[2] = 1;
+        shape.threads = VMAFGPU__SLOPES_THREADS;
+        shape.shared = VMAFGPU__SLOPES_VIF_SHARED;
+        vmafgpu__gpu_launch(v, x->functions[VMAFGPU__KERNEL_SLOPES_VIF + input], &shape, stream, &launch);
+    }
+}
+
+/* Launches the kernel that applies the adjoint of the wavelet of a scale. */
+static void vmafgpu__launch_slopes_wavelet(vmafgpu *v, vmafgpu__slopes_adm_launch *launch, void *stream) {
+    const vmafgpu__shape shape = {
+        { (uint32_t)vmafgpu__divide_up(launch->adm.geometry.w, VMAFGPU__SLOPES_MERGE_WIDTH),
+          (uint32_t)vmafgpu__divide_up(launch->adm.input_height, VMAFGPU__SLOPES_MERGE_HEIGHT), 1 },
+        VMAFGPU__SLOPES_THREADS,
+        VMAFGPU__SLOPES_MERGE_SHARED,
+    };
+    vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_WAVELET], &shape, stream, launch);
+}
+
+/* Fills in the arguments of the kernels for the slopes of ADM at a scale. */
+static void vmafgpu__slopes_adm_fill(vmafgpu *v, int s, uint64_t out, ptrdiff_t pitch,
+                                     vmafgpu__slopes_adm_launch *launch) {
+    const vmafgpu__gpu_edits *x = v->gpu->edits;
+    vmafgpu__edit_adm_launch of_edits;
+    memset(launch, 0, sizeof *launch);
+    (void)vmafgpu__edit_adm_fill(v, v->edits->adm->variant, s, &of_edits);
+    launch->adm = of_edits.adm;
+    launch->weights = (const vmafgpu__slopes_weights *)(uintptr_t)x->by_sample.weights;
+    launch->bands = (float *)(uintptr_t)x->by_sample.bands[s];
+    launch->smaller = s + 1 < VMAFGPU__SCALES ? (const float *)(uintptr_t)x->by_sample.adm[s + 1] : NULL;
+    launch->out = (unsigned char *)(uintptr_t)(s ? x->by_sample.adm[s] : out);
+    launch->pitch = s ? launch->adm.input_width * (int)sizeof(float) : (int64_t)pitch;
+    launch->adds = s == 0 && v->edits->vif;
+}
+
+/* Launches the kernels that compute the slopes of ADM, except for the last kernel, which adds them to the output. */
+static void vmafgpu__launch_slopes_adm(vmafgpu *v, void *stream) {
+    for (int s = VMAFGPU__SCALES - 1; s >= 0; s--) {
+        const int input = vmafgpu__adm_input(s, v->config.bit_depth);
+        vmafgpu__slopes_adm_launch launch;
+        vmafgpu__slopes_adm_fill(v, s, 0, 0, &launch);
+        const vmafgpu__adm_geometry *g = &launch.adm.geometry;
+        const int left = g->left > 0 ? g->left - 1 : 0, top = g->top > 0 ? g->top - 1 : 0;
+        const vmafgpu__shape shape = { { (uint32_t)vmafgpu__divide_up(g->w - 2 * left, VMAFGPU__SLOPES_TILE),
+                                         (uint32_t)vmafgpu__divide_up(g->h - 2 * top, VMAFGPU__SLOPES_TILE), 1 },
+                                       VMAFGPU__SLOPES_THREADS,
+                                       VMAFGPU__SLOPES_ADM_SHARED };
+        vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_BANDS + input], &shape, stream, &launch);
+        if (s)
+            vmafgpu__launch_slopes_wavelet(v, &launch, stream);
+    }
+}
+
+/* Launches the kernel that writes the slopes of ADM to `out`, or adds them to those of VIF. If the model does not use
+ * ADM, `out` is complete, unless it does not use VIF either: all slopes are then 0. */
+static void vmafgpu__launch_slopes_last(vmafgpu *v, uint64_t out, ptrdiff_t pitch, void *stream) {
+    vmafgpu__slopes_adm_launch launch;
+    if (v->edits->adm) {
+        vmafgpu__slopes_adm_fill(v, 0, out, pitch, &launch);
+        vmafgpu__launch_slopes_wavelet(v, &launch, stream);
+        return;
+    }
+    for (int y = 0; y < v->config.height && !v->edits->vif; y++)
+        (void)VMAFGPU__GPU_CALL(
+            v, fill,
+            (out + (uint64_t)((int64_t)y * (int64_t)pitch), 0, sizeof(float) * (size_t)v->config.width, stream));
+}
+
+/* Computes the slopes of all samples of the base. */
+static vmafgpu_result vmafgpu__edits_slopes_gpu(vmafgpu *v, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory) {
+    vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__gpu_edits *x = g->edits;
+    const size_t row = sizeof *slopes * (size_t)v->config.width;
+    const int is_on_device = memory == VMAFGPU_MEMORY_DEVICE, is_packed = pitch == (ptrdiff_t)row;
+    const uint64_t out = is_on_device ? (uint64_t)(uintptr_t)slopes : x->by_sample.out;
+    const ptrdiff_t out_pitch = is_on_device ? pitch : (ptrdiff_t)row;
+    void *stream = vmafgpu__edit_stream(g, &x->lanes[0]);
+    vmafgpu__slopes_weights weights;
+    (void)vmafgpu__edits_slopes(v, v->edits->slopes);
+    vmafgpu__edits_slopes_weights(v, &weights);
+    vmafgpu__gpu_enter(v);
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (x->by_sample.weights, &weights, sizeof weights, stream));
+    if (v->edits->vif)
+        vmafgpu__launch_slopes_vif(v, out, out_pitch, stream);
+    if (v->edits->adm)
+        vmafgpu__launch_slopes_adm(v, stream);
+    vmafgpu__launch_slopes_last(v, out, out_pitch, stream);
+    for (int y = 0; y < (is_packed ? 1 : v->config.height) && !is_on_device; y++)
+        (void)VMAFGPU__GPU_CALL(v, copy_out,
+                                ((unsigned char *)slopes + y * pitch, out + (uint64_t)y * row,
+                                 is_packed ? row * (size_t)v->config.height : row, stream));
+    (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
     return g->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
@@ -34158,7 +34402,7 @@ static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
     VMAFGPU__SET(open, vmafgpu__gpu_edits_open),       VMAFGPU__SET(alone, vmafgpu__edits_alone),
     VMAFGPU__SET(begun, vmafgpu__gpu_edits_begun),     VMAFGPU__SET(finalise, vmafgpu__edits_finalise_gpu),
     VMAFGPU__SET(try_all, vmafgpu__edits_try_gpu),     VMAFGPU__SET(commit, vmafgpu__edits_commit_gpu),
-    VMAFGPU__SET(map, vmafgpu__edits_map_gpu),
+    VMAFGPU__SET(map, vmafgpu__edits_map_gpu),         VMAFGPU__SET(slopes, vmafgpu__edits_slopes_gpu),
 };
 #endif /* !VMAFGPU_NO_EDITS && !VMAFGPU_NO_GPU */
 
@@ -34786,10 +35030,6 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
     }
     if (lacks) {
         vmafgpu__message(v->note, sizeof v->note, "config.map_block_size: maps are not supported on %s", lacks);
-        return 1;
-    }
-    if (c->slopes) {
-        vmafgpu__message(v->note, sizeof v->note, "config.slopes: slopes are not supported on GPUs");
         return 1;
     }
     if (c->max_edit_size && (c->gpu.device_count || (!is_named && c->gpu.frame_memory < VMAFGPU_MEMORY_DEVICE))) {
@@ -35869,10 +36109,10 @@ static vmafgpu_result vmafgpu__edit_slopes(vmafgpu *v, float *slopes, ptrdiff_t 
     const vmafgpu_result result = vmafgpu__edits_ready(v, function, 1);
     if (result != VMAFGPU_OK)
         return result;
-    if (memory != VMAFGPU_MEMORY_HOST && memory != VMAFGPU_MEMORY_PINNED)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             "%s: memory is invalid (%d); use host or pinned with the CPU backend", function,
-                             (int)memory);
+    if (memory != VMAFGPU_MEMORY_HOST && memory != VMAFGPU_MEMORY_PINNED &&
+        (memory != VMAFGPU_MEMORY_DEVICE || !v->edits_on_gpu))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: memory is invalid (%d); use host%s", function, (int)memory,
+                             v->edits_on_gpu ? ", pinned or device" : " or pinned with the CPU backend");
     if (!slopes || (uintptr_t)slopes % sizeof *slopes)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
                              slopes ? "%s: slopes is not aligned to %d bytes" : "%s: slopes is NULL", function,
@@ -35882,7 +36122,9 @@ static vmafgpu_result vmafgpu__edit_slopes(vmafgpu *v, float *slopes, ptrdiff_t 
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
                              "%s: pitch is invalid (%lld bytes); a row has %lld bytes, use a multiple of %d", function,
                              (long long)pitch, (long long)least, (int)sizeof *slopes);
-    return vmafgpu__edits_sample_slopes(v, slopes, pitch ? pitch : least);
+    pitch = pitch ? pitch : least;
+    return v->edits_on_gpu ? v->edits_on_gpu->slopes(v, slopes, pitch, memory)
+                           : vmafgpu__edits_sample_slopes(v, slopes, pitch);
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *reference,

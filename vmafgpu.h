@@ -2339,7 +2339,7 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 /* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
  * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
  * value. */
-#define VMAFGPU__KERNEL_INTERFACE 0xc2f60cf1u
+#define VMAFGPU__KERNEL_INTERFACE 0x90a8ea63u
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
  * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
@@ -3130,8 +3130,9 @@ enum {
     VMAFGPU__SLOPES_HEIGHT = 16,   /* rows of a VIF block */
     VMAFGPU__SLOPES_STRIDE = 132,  /* floats between rows in shared memory: four times an odd number */
     VMAFGPU__SLOPES_UP_STRIDE = 68,
+    /* three planes, the next scale, and results beyond both edges of these four */
     VMAFGPU__SLOPES_VIF_SHARED =
-        4 * (int)VMAFGPU__SLOPES_HEIGHT * (3 * (int)VMAFGPU__SLOPES_STRIDE + (int)VMAFGPU__SLOPES_UP_STRIDE),
+        4 * (int)VMAFGPU__SLOPES_HEIGHT * (3 * (int)VMAFGPU__SLOPES_STRIDE + (int)VMAFGPU__SLOPES_UP_STRIDE + 4 * 16),
     VMAFGPU__SLOPES_TILE = 28,                            /* columns and rows of an ADM block */
     VMAFGPU__SLOPES_SIDE = (int)VMAFGPU__SLOPES_TILE + 4, /* the same with margins */
     VMAFGPU__SLOPES_ROW = (int)VMAFGPU__SLOPES_SIDE + 1,  /* words between rows in shared memory */

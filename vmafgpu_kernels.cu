@@ -9513,7 +9513,7 @@ GPU_KERNEL(vmafgpu_map_shares, vmafgpu__map_launch, VMAFGPU__MAP_THREADS, 4) {
  * >>slopes                                       derivatives with respect to samples
  * ================================================================================================
  * The section >>slopes of vmafgpu.h describes what is computed. Here, each output is computed with the same float
- * operations in the same order as there; only the signs of zeros can differ in intermediate results. The kernels, per
+ * operations in the same order as in that section; only the signs of zeros can differ in intermediate results. The kernels, per
  * scale:
  *   terms    (in >>edits, a use of the tiles of VIF) the derivatives of VIF with respect to variances, in three planes
  *   vif      the adjoint of the filter of VIF, and the derivatives of the next scale
@@ -9545,7 +9545,7 @@ template <int SCALE> GPU_FN float slopes_filter(const float *v) {
     return sum;
 }
 
-/* The same for samples `at` - reach..`at` + reach of a row or column, of which only first..end - 1 exist; the others
+/* The same for samples `at` - reach..`at` + reach of a row or column. Only samples first..end - 1 exist, the others
  * are 0. Neighbours are `step` floats apart, and `origin` points to sample 0. */
 template <int SCALE, bool SHARED>
 GPU_FN float slopes_outside(const float *origin, int64_t step, int32_t at, int32_t first, int32_t end) {
@@ -9561,9 +9561,9 @@ GPU_FN float slopes_outside(const float *origin, int64_t step, int32_t at, int32
     return slopes_filter<SCALE>(v);
 }
 
-/* Filters a column vertically: VIF_RUN rows from row y. */
-template <int SCALE>
-GPU_FN void slopes_down(const float *column, int32_t width, int32_t height, int32_t y, float (&out)[VIF_RUN]) {
+/* Filters a column vertically: VIF_RUN rows from row y. Stores the results in shared memory, ROW floats apart. */
+template <int SCALE, int ROW>
+GPU_FN void slopes_down(const float *column, int32_t width, int32_t height, int32_t y, float *out) {
     constexpr int REACH = 8 >> SCALE, COUNT = VIF_RUN + 2 * REACH;
     float v[COUNT];
     if (y >= REACH && y + VIF_RUN + REACH <= height) {
@@ -9580,49 +9580,47 @@ GPU_FN void slopes_down(const float *column, int32_t width, int32_t height, int3
     }
 #pragma unroll
     for (int i = 0; i < VIF_RUN; i++)
-        out[i] = slopes_filter<SCALE>(v + i);
-    if (y <= REACH || y + VIF_RUN > height - 1 - REACH) {
-#pragma unroll
-        for (int i = 0; i < VIF_RUN; i++) {
-            const int32_t row = y + i;
-            if (row >= 1 && row <= REACH)
-                out[i] += slopes_outside<SCALE, false>(column, width, -row, 0, height);
-            if (row <= height - 2 && row >= height - 1 - REACH)
-                out[i] += slopes_outside<SCALE, false>(column, width, 2 * (height - 1) - row, 0, height);
-        }
+        out[i * ROW] = slopes_filter<SCALE>(v + i);
+    if (y > REACH && y + VIF_RUN <= height - 1 - REACH)
+        return;
+#pragma unroll 1
+    for (int i = 0; i < VIF_RUN; i++) {
+        const int32_t row = y + i;
+        if (row >= 1 && row <= REACH)
+            out[i * ROW] += slopes_outside<SCALE, false>(column, width, -row, 0, height);
+        if (row <= height - 2 && row >= height - 1 - REACH)
+            out[i * ROW] += slopes_outside<SCALE, false>(column, width, 2 * (height - 1) - row, 0, height);
     }
 }
 
-/* Filters VIF_RUN neighbouring columns from column x. `row` is a row in shared memory that starts with column `left`,
- * and contains zeros outside of the picture. */
-template <int SCALE>
-GPU_FN void slopes_along(const float *row, int32_t left, int32_t x, int32_t width, float (&out)[VIF_RUN]) {
+/* Filters VIF_RUN neighbouring columns of a row in shared memory, of which `row` is the first sample that is needed. */
+template <int SCALE> GPU_FN void slopes_along(const float *row, float (&out)[VIF_RUN]) {
     constexpr int REACH = 8 >> SCALE, COUNT = (VIF_RUN + 2 * REACH + 3) / 4 * 4;
     uint32_t bits[COUNT];
     float v[COUNT];
-    const int32_t end = adm_lesser(width, left + VMAFGPU__SLOPES_COLUMNS);
-    vif_load_row((const uint32_t *)row + (x - REACH - left), bits);
+    vif_load_row((const uint32_t *)row, bits);
 #pragma unroll
     for (int k = 0; k < COUNT; k++)
         v[k] = float_bits(bits[k]);
 #pragma unroll
     for (int i = 0; i < VIF_RUN; i++)
         out[i] = slopes_filter<SCALE>(v + i);
-    if (x <= REACH || x + VIF_RUN > width - 1 - REACH) {
-#pragma unroll
-        for (int i = 0; i < VIF_RUN; i++) {
-            const int32_t column = x + i;
-            if (column >= 1 && column <= REACH)
-                out[i] += slopes_outside<SCALE, true>(row - left, 1, -column, adm_larger(left, 0), end);
-            if (column <= width - 2 && column >= width - 1 - REACH)
-                out[i] +=
-                    slopes_outside<SCALE, true>(row - left, 1, 2 * (width - 1) - column, adm_larger(left, 0), end);
-        }
-    }
 }
 
-/* The adjoint of decimation and of the filter of scale NEXT, in one dimension: returns the result for sample `at` of
- * the larger picture. Of the smaller one, samples first..end - 1 exist. */
+/* The adjoint of decimation and of the filter of scale NEXT, in one dimension: returns the result for an even or odd
+ * sample of the larger picture. `centre` points to the sample of the smaller one at half its position, rounded down. */
+template <int NEXT> GPU_FN float slopes_up_of(const float *centre, bool is_odd) {
+    constexpr int REACH = 8 >> NEXT;
+    float sum = is_odd ? slopes_tap<NEXT>(1) * (centre[0] + centre[1]) : slopes_tap<NEXT>(0) * centre[0];
+#pragma unroll
+    for (int t = 2; t <= REACH; t++)
+        if (is_odd == (t & 1))
+            sum += slopes_tap<NEXT>(t) * (centre[-(t / 2)] + centre[(t + 1) / 2]);
+    return sum;
+}
+
+/* The same for sample `at` of a row or column. Samples first..end - 1 of the smaller picture exist, the others
+ * are 0. Neighbours are `step` floats apart, and `origin` points to sample 0. */
 template <int NEXT, bool SHARED>
 GPU_FN float slopes_up_at(const float *origin, int64_t step, int32_t at, int32_t first, int32_t end) {
     constexpr int REACH = 8 >> NEXT, COUNT = REACH == 1 ? 2 : REACH + 1;
@@ -9635,31 +9633,19 @@ GPU_FN float slopes_up_at(const float *origin, int64_t step, int32_t at, int32_t
         const float *p = origin + (is_inside ? i : first) * step;
         v[k] = !is_inside ? 0 : SHARED ? *p : slopes_load(p);
     }
-    const float *centre = v + REACH / 2;
-    float sum;
-    if (at & 1) {
-        sum = slopes_tap<NEXT>(1) * (centre[0] + centre[1]);
-#pragma unroll
-        for (int t = 3; t <= REACH; t += 2)
-            sum += slopes_tap<NEXT>(t) * (centre[-(t - 1) / 2] + centre[(t + 1) / 2]);
-    } else {
-        sum = slopes_tap<NEXT>(0) * centre[0];
-#pragma unroll
-        for (int t = 2; t <= REACH; t += 2)
-            sum += slopes_tap<NEXT>(t) * (centre[-t / 2] + centre[t / 2]);
-    }
-    return sum;
+    return at & 1 ? slopes_up_of<NEXT>(v + REACH / 2, true) : slopes_up_of<NEXT>(v + REACH / 2, false);
 }
 
-/* The same with reflection at the ends of the larger picture, which has `size` samples. */
-template <int NEXT, bool SHARED>
-GPU_FN float slopes_up(const float *origin, int64_t step, int32_t at, int32_t size, int32_t first, int32_t end) {
+/* The same for a column, with reflection at both ends of the larger picture, which has `size` samples. */
+template <int NEXT> GPU_FN float slopes_up(const float *origin, int64_t step, int32_t at, int32_t size, int32_t end) {
     constexpr int REACH = 8 >> NEXT;
-    float sum = slopes_up_at<NEXT, SHARED>(origin, step, at, first, end);
-    if (at >= 1 && at <= REACH)
-        sum += slopes_up_at<NEXT, SHARED>(origin, step, -at, first, end);
-    if (at <= size - 2 && at >= size - 1 - REACH)
-        sum += slopes_up_at<NEXT, SHARED>(origin, step, 2 * (size - 1) - at, first, end);
+    float sum = slopes_up_at<NEXT, false>(origin, step, at, 0, end);
+#pragma unroll 1
+    for (int side = at > REACH; side < 2; side++) {
+        const bool is_near = side ? at <= size - 2 && at >= size - 1 - REACH : at >= 1;
+        if (is_near)
+            sum += slopes_up_at<NEXT, false>(origin, step, side ? 2 * (size - 1) - at : -at, 0, end);
+    }
     return sum;
 }
 
@@ -9685,69 +9671,137 @@ GPU_FN void slopes_samples(const VifImage &image, int32_t x, int32_t y, int32_t 
     }
 }
 
+/* In shared memory: the three planes after the vertical filters, with margins at both sides; `up`, the derivatives of
+ * the next scale after the vertical adjoint; and for each row of each of these, the results beyond the left and the
+ * right edge of the picture, at distances of 1 to 8 from the first and the last column. */
+template <int SCALE> struct SlopesTile {
+    static constexpr int REACH = 8 >> SCALE, NEXT = SCALE < 3 ? SCALE + 1 : 3, HEIGHT = VMAFGPU__SLOPES_HEIGHT;
+    static constexpr int STRIDE = VMAFGPU__SLOPES_STRIDE, UP_STRIDE = VMAFGPU__SLOPES_UP_STRIDE;
+    static constexpr int WIDTH = VMAFGPU__SLOPES_WIDTH(SCALE), UP_COLUMNS = WIDTH / 2 + 4;
+    float *planes, *up, *beyond;
+    int32_t x, y; /* of the first sample */
+    bool has_edge;
+};
+
+/* Returns what is to be added to column x for its reflections. plane: 3 for the next scale. */
+template <int SCALE>
+GPU_FN float slopes_reflected(const SlopesTile<SCALE> &tile, int plane, int32_t row, int32_t x, int32_t width,
+                              float sum) {
+    constexpr int REACH = (8 >> SCALE);
+    const int32_t reach = plane == 3 ? REACH / 2 : REACH, from_right = width - 1 - x;
+    const float *beyond = tile.beyond + (plane * tile.HEIGHT + row) * 16 - 1;
+    if (x >= 1 && x <= reach)
+        sum += beyond[x];
+    if (from_right >= 1 && from_right <= reach)
+        sum += beyond[8 + from_right];
+    return sum;
+}
+
+/* Computes the results beyond the edges of the picture. */
+template <int SCALE>
+GPU_FN void slopes_beyond(const SlopesTile<SCALE> &tile, int32_t width, bool has_own, bool has_smaller) {
+    using Tile = SlopesTile<SCALE>;
+    const int32_t left = tile.x - Tile::REACH, up_left = tile.x / 2 - 2;
+#pragma unroll 1
+    for (int32_t i = (int32_t)thread_index(); i < 4 * Tile::HEIGHT * 16; i += VMAFGPU__SLOPES_THREADS) {
+        const int32_t distance = i % 8 + 1, is_right = i / 8 % 2, row = i / 16 % Tile::HEIGHT,
+                      plane = i / (16 * Tile::HEIGHT);
+        const int32_t at = is_right ? width - 1 + distance : -distance, x = is_right ? width - 1 - distance : distance;
+        float v = 0;
+        if (x < tile.x || x >= tile.x + Tile::WIDTH)
+            continue;
+        if (plane < 3 && has_own && distance <= Tile::REACH)
+            v = slopes_outside<SCALE, true>(tile.planes + (plane * Tile::HEIGHT + row) * Tile::STRIDE - left, 1, at,
+                                            adm_larger(left, 0), adm_lesser(width, left + VMAFGPU__SLOPES_COLUMNS));
+        if (plane == 3 && has_smaller && distance <= Tile::REACH / 2)
+            v = slopes_up_at<Tile::NEXT, true>(tile.up + row * Tile::UP_STRIDE - up_left, 1, at, adm_larger(up_left, 0),
+                                               adm_lesser(width >> 1, up_left + Tile::UP_COLUMNS));
+        tile.beyond[i] = v;
+    }
+}
+
 template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif_launch &launch) {
-    constexpr int REACH = 8 >> SCALE, NEXT = SCALE < 3 ? SCALE + 1 : 3, COLUMNS = VMAFGPU__SLOPES_COLUMNS;
-    constexpr int HEIGHT = VMAFGPU__SLOPES_HEIGHT, STRIDE = VMAFGPU__SLOPES_STRIDE;
-    constexpr int WIDTH = VMAFGPU__SLOPES_WIDTH(SCALE), UP_STRIDE = VMAFGPU__SLOPES_UP_STRIDE;
+    using Tile = SlopesTile<SCALE>;
+    constexpr int REACH = Tile::REACH, HEIGHT = Tile::HEIGHT, STRIDE = Tile::STRIDE, COLUMNS = VMAFGPU__SLOPES_COLUMNS;
     static_assert(VMAFGPU__SLOPES_THREADS == COLUMNS * HEIGHT / VIF_RUN, "a thread filters a run of each plane");
+    static_assert(Tile::UP_COLUMNS <= Tile::UP_STRIDE, "shared memory");
     const int32_t w = launch.vif.width, h = launch.vif.height, own = (int32_t)thread_index();
-    const int32_t x0 = (int32_t)block_x() * WIDTH, y0 = (int32_t)block_y() * HEIGHT, left = x0 - REACH;
+    Tile tile;
+    tile.planes = (float *)shared_memory();
+    tile.up = tile.planes + 3 * HEIGHT * STRIDE;
+    tile.beyond = tile.up + HEIGHT * Tile::UP_STRIDE;
+    tile.x = (int32_t)block_x() * Tile::WIDTH;
+    tile.y = (int32_t)block_y() * HEIGHT;
+    tile.has_edge = tile.x == 0 || tile.x + Tile::WIDTH >= w - REACH;
     const int64_t plane = (int64_t)w * h;
     const float weight = slopes_load(&launch.weights->vif[SCALE]);
-    float *tile = (float *)shared_memory(), *up = tile + 3 * HEIGHT * STRIDE;
     const bool has_own = weight != 0, has_smaller = SCALE < 3 && launch.smaller;
     {
-        const int32_t column = own % COLUMNS, row = own / COLUMNS * VIF_RUN, x = left + column, y = y0 + row;
+        const int32_t column = own % COLUMNS, row = own / COLUMNS * VIF_RUN, x = tile.x - REACH + column,
+                      y = tile.y + row;
 #pragma unroll 1
         for (int k = 0; has_own && k < 3; k++) {
-            float out[VIF_RUN] = {};
-            if (x >= 0 && x < w && y < h)
-                slopes_down<SCALE>(launch.terms + k * plane + x, w, h, y, out);
+            float *out = tile.planes + (k * HEIGHT + row) * STRIDE + column;
+            if (x >= 0 && x < w && y < h) {
+                slopes_down<SCALE, STRIDE>(launch.terms + k * plane + x, w, h, y, out);
+                continue;
+            }
 #pragma unroll
             for (int i = 0; i < VIF_RUN; i++)
-                tile[(k * HEIGHT + row + i) * STRIDE + column] = out[i];
+                out[i * STRIDE] = 0;
         }
     }
-    /* Column k of `up` is column up_left + k of the smaller picture. */
-    const int32_t smaller_w = w >> 1, smaller_h = h >> 1, up_left = x0 / 2 - 2, up_columns = WIDTH / 2 + 4;
-    static_assert(WIDTH / 2 + 4 <= UP_STRIDE, "shared memory");
+    /* Column k of `up` is column tile.x / 2 - 2 + k of the smaller picture. */
 #pragma unroll 1
-    for (int32_t i = own; has_smaller && i < up_columns * HEIGHT; i += VMAFGPU__SLOPES_THREADS) {
-        const int32_t column = i % up_columns, row = i / up_columns, x = up_left + column;
-        up[row * UP_STRIDE + column] =
-            x >= 0 && x < smaller_w && y0 + row < h
-                ? slopes_up<NEXT, false>(launch.smaller + x, smaller_w, y0 + row, h, 0, smaller_h)
+    for (int32_t i = own; has_smaller && i < Tile::UP_COLUMNS * HEIGHT; i += VMAFGPU__SLOPES_THREADS) {
+        const int32_t column = i % Tile::UP_COLUMNS, row = i / Tile::UP_COLUMNS, x = tile.x / 2 - 2 + column;
+        tile.up[row * Tile::UP_STRIDE + column] =
+            x >= 0 && x < w >> 1 && tile.y + row < h
+                ? slopes_up<Tile::NEXT>(launch.smaller + x, w >> 1, tile.y + row, h, h >> 1)
                 : 0;
     }
     block_barrier();
-    const int32_t row = own % HEIGHT, from = own / HEIGHT * VIF_RUN, x = x0 + from, y = y0 + row;
-    if (from >= WIDTH || x >= w || y >= h)
+    if (tile.has_edge) {
+        slopes_beyond(tile, w, has_own, has_smaller);
+        block_barrier();
+    }
+    const int32_t row = own % HEIGHT, from = own / HEIGHT * VIF_RUN, x = tile.x + from, y = tile.y + row;
+    if (from >= Tile::WIDTH || x >= w || y >= h)
         return;
     float sum[VIF_RUN] = {};
     if (has_own) {
-        const float *rows = tile + row * STRIDE;
-        float r[VIF_RUN], d[VIF_RUN], a[VIF_RUN];
         const int bits = SCALE ? 16 : launch.vif.batch.bit_depth;
+        float r[VIF_RUN];
         slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, 0, 0), x, y, w, bits, r);
-        slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, 0, 1), x, y, w, bits, d);
-        slopes_along<SCALE>(rows, left, x, w, a);
+        slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, 0, 1), x, y, w, bits, sum);
 #pragma unroll
-        for (int i = 0; i < VIF_RUN; i++)
-            sum[i] = 2 * d[i] * a[i];
-        slopes_along<SCALE>(rows + HEIGHT * STRIDE, left, x, w, a);
+        for (int k = 0; k < 3; k++) {
+            float v[VIF_RUN];
+            slopes_along<SCALE>(tile.planes + (k * HEIGHT + row) * STRIDE + from, v);
+            if (tile.has_edge)
 #pragma unroll
-        for (int i = 0; i < VIF_RUN; i++)
-            sum[i] = sum[i] + r[i] * a[i];
-        slopes_along<SCALE>(rows + 2 * HEIGHT * STRIDE, left, x, w, a);
+                for (int i = 0; i < VIF_RUN; i++)
+                    v[i] = slopes_reflected(tile, k, row, x + i, w, v[i]);
 #pragma unroll
-        for (int i = 0; i < VIF_RUN; i++)
-            sum[i] = weight * (sum[i] - a[i]);
+            for (int i = 0; i < VIF_RUN; i++)
+                sum[i] = k == 0 ? 2 * sum[i] * v[i] : k == 1 ? sum[i] + r[i] * v[i] : weight * (sum[i] - v[i]);
+        }
     }
-    if (has_smaller)
+    if (has_smaller) {
+        uint32_t bits[VIF_RUN];
+        float v[VIF_RUN]; /* from two columns before half of x */
+        vif_load_row((const uint32_t *)tile.up + row * Tile::UP_STRIDE + from / 2, bits);
 #pragma unroll
-        for (int i = 0; i < VIF_RUN; i++)
-            sum[i] += slopes_up<NEXT, true>(up + row * UP_STRIDE - up_left, 1, x + i, w, adm_larger(up_left, 0),
-                                            adm_lesser(smaller_w, up_left + up_columns));
+        for (int k = 0; k < VIF_RUN; k++)
+            v[k] = float_bits(bits[k]);
+#pragma unroll
+        for (int i = 0; i < VIF_RUN; i++) {
+            float wide = slopes_up_of<Tile::NEXT>(v + 2 + i / 2, i & 1);
+            if (tile.has_edge)
+                wide = slopes_reflected(tile, 3, row, x + i, w, wide);
+            sum[i] += wide;
+        }
+    }
     float *out = (float *)(void *)(launch.out + y * launch.pitch) + x;
     if (SCALE == 0)
 #pragma unroll

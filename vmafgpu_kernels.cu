@@ -9481,8 +9481,19 @@ GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
     if (own < inputs)
         slopes[own] = quotient(slope * fetch(&s->input[own].slope), fetch(&s->slope));
     block_barrier();
-    if (own < VMAFGPU__SLOPES)
-        store(launch.slopes + own, vmafgpu__smooth_slope(s, slopes, own));
+    if (own >= VMAFGPU__SLOPES)
+        return;
+    const double by_sum = vmafgpu__smooth_slope(s, slopes, own), code_value = 1.0 / (1 << (launch.bit_depth - 8));
+    store(launch.slopes + own, by_sum);
+    if (launch.weights && own < VMAFGPU__SLOPE_NOISE)
+        store((uint32_t *)&launch.weights->vif[own], bits_of(vmafgpu__slopes_vif_weight(by_sum, code_value)));
+    if (launch.weights && own >= VMAFGPU__SLOPE_ADM) {
+        const int32_t i = own >= VMAFGPU__SLOPE_AIM, at = own - (i ? VMAFGPU__SLOPE_AIM : VMAFGPU__SLOPE_ADM),
+                      scale = at / VMAFGPU__BANDS, band = at % VMAFGPU__BANDS;
+        const double unit = launch.adm < 0 ? 0 : fetch(&s->adm[launch.adm].unit[scale][band]);
+        store((uint32_t *)&launch.weights->adm[scale][i][band],
+              bits_of(vmafgpu__slopes_adm_weight(by_sum, unit, code_value)));
+    }
 }
 
 GPU_KERNEL(vmafgpu_map_slopes, vmafgpu__map_slope_launch, VMAFGPU__MAP_SLOPE_THREADS, 1) {
@@ -9545,20 +9556,24 @@ template <int SCALE> GPU_FN float slopes_filter(const float *v) {
     return sum;
 }
 
-/* The same for samples `at` - reach..`at` + reach of a row or column. Only samples first..end - 1 exist, the others
- * are 0. Neighbours are `step` floats apart, and `origin` points to sample 0. */
+/* The same around sample `at` of a row or column. Samples first..end - 1 exist, the others are 0. Neighbours are `step`
+ * floats apart, and `origin` points to sample 0. This is used only at edges, so the loop is not unrolled. */
 template <int SCALE, bool SHARED>
 GPU_FN float slopes_outside(const float *origin, int64_t step, int32_t at, int32_t first, int32_t end) {
-    constexpr int REACH = 8 >> SCALE;
-    float v[2 * REACH + 1];
+    float sum = 0;
+#pragma unroll 1
+    for (int32_t t = 0; t <= 8 >> SCALE; t++) {
+        float v[2];
 #pragma unroll
-    for (int k = 0; k <= 2 * REACH; k++) {
-        const int32_t i = at - REACH + k;
-        const bool is_inside = i >= first && i < end;
-        const float *p = origin + (is_inside ? i : first) * step;
-        v[k] = !is_inside ? 0 : SHARED ? *p : slopes_load(p);
+        for (int k = 0; k < 2; k++) {
+            const int32_t i = k ? at + t : at - t;
+            const bool is_inside = i >= first && i < end;
+            const float *p = origin + (is_inside ? i : first) * step;
+            v[k] = !is_inside ? 0 : SHARED ? *p : slopes_load(p);
+        }
+        sum = t ? sum + slopes_tap<SCALE>(t) * (v[0] + v[1]) : slopes_tap<SCALE>(0) * v[0];
     }
-    return slopes_filter<SCALE>(v);
+    return sum;
 }
 
 /* Filters a column vertically: VIF_RUN rows from row y. Stores the results in shared memory, ROW floats apart. */
@@ -9566,17 +9581,12 @@ template <int SCALE, int ROW>
 GPU_FN void slopes_down(const float *column, int32_t width, int32_t height, int32_t y, float *out) {
     constexpr int REACH = 8 >> SCALE, COUNT = VIF_RUN + 2 * REACH;
     float v[COUNT];
-    if (y >= REACH && y + VIF_RUN + REACH <= height) {
-        const float *p = column + (y - REACH) * (int64_t)width;
+    const float *p = column + (y - REACH) * (int64_t)width;
+    const bool is_inside = y >= REACH && y + VIF_RUN + REACH <= height;
 #pragma unroll
-        for (int k = 0; k < COUNT; k++)
-            v[k] = slopes_load(p + k * (int64_t)width);
-    } else {
-#pragma unroll
-        for (int k = 0; k < COUNT; k++) {
-            const int32_t row = y - REACH + k;
-            v[k] = row >= 0 && row < height ? slopes_load(column + row * (int64_t)width) : 0;
-        }
+    for (int k = 0; k < COUNT; k++) {
+        v[k] = is_inside || (uint32_t)(y - REACH + k) < (uint32_t)height ? slopes_load(p) : 0;
+        p += width;
     }
 #pragma unroll
     for (int i = 0; i < VIF_RUN; i++)
@@ -9774,7 +9784,7 @@ template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif
         float r[VIF_RUN];
         slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, 0, 0), x, y, w, bits, r);
         slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, 0, 1), x, y, w, bits, sum);
-#pragma unroll
+#pragma unroll 1
         for (int k = 0; k < 3; k++) {
             float v[VIF_RUN];
             slopes_along<SCALE>(tile.planes + (k * HEIGHT + row) * STRIDE + from, v);
@@ -9819,7 +9829,7 @@ template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif
 }
 
 #define SLOPES_VIF_KERNEL(input, SCALE, BYTES) \
-    GPU_KERNEL(vmafgpu_slopes_vif_##input, vmafgpu__slopes_vif_launch, VMAFGPU__SLOPES_THREADS, 2) { \
+    GPU_KERNEL(vmafgpu_slopes_vif_##input, vmafgpu__slopes_vif_launch, VMAFGPU__SLOPES_THREADS, 3) { \
         slopes_vif<SCALE, BYTES>(launch); \
     }
 SLOPES_VIF_KERNEL(0_8, 0, 1)

@@ -1,5 +1,5 @@
 /* Compares the slopes of samples on the GPU with those of the CPU, bit for bit: all kinds of memory, pitches, sizes and
- * models, rejected calls and a failing device. test_slopes.c compares those of the CPU with finite differences. */
+ * models, live pairs, rejected calls and a failing device. test_slopes.c compares those of the CPU with finite differences. */
 #include <math.h>
 #include "gpu.h"
 
@@ -259,6 +259,163 @@ static void check_refused(gpu *g) {
     film_free(&f);
 }
 
+/* ---- slopes of pushed pairs ---- */
+
+enum { PAIRS = 5, KINDS = 3 };
+
+/* Compares the slopes of live pairs with those of the CPU, in every kind of memory. Every fourth pair has none. Every
+ * second one also has a map, if block is not 0. */
+static void check_pairs(gpu *g, const slopes_case *c, uint32_t seed, int block, void *stream) {
+    film f = film_make(c->what, c->width, c->height, c->depth, PAIRS, seed);
+    vmafgpu_model_config model;
+    single small;
+    vmafgpu_config config = slopes_config(g, &f, c, &small, &model);
+    reel r = reel_of_kinds(g, &f, c->frames);
+    const size_t samples = (size_t)c->width * (size_t)c->height, size = samples * sizeof(float);
+    float *slopes[PAIRS], *expected = (float *)malloc(size), maps[2][PAIRS][1024];
+    void *pinned[PAIRS];
+    uint64_t device[PAIRS];
+    vmafgpu *v[2];
+    test_need(expected != NULL, "out of memory");
+    memset(maps, 0, sizeof maps);
+    config.max_edit_size = 0;
+    config.live = 1;
+    config.map_block_size = block;
+    config.gpu.queue_depth = 3;
+    config.gpu.stream = stream;
+    config.gpu.frame_memory = reel_frame(&r, 0, 0)->memory;
+    where("slopes of pairs of %s %dx%d %d bits %s, maps of %d", c->what, c->width, c->height, c->depth, c->model,
+          block);
+    v[0] = open_checked(&config);
+    check_on_gpu(g, v[0]);
+    config.backend = VMAFGPU_BACKEND_CPU;
+    memset(&config.gpu, 0, sizeof config.gpu);
+    v[1] = open_checked(&config);
+    for (int i = 0; i < PAIRS; i++) {
+        const vmafgpu_memory kind = i % KINDS == 0   ? VMAFGPU_MEMORY_DEVICE
+                                    : i % KINDS == 1 ? VMAFGPU_MEMORY_HOST
+                                                     : VMAFGPU_MEMORY_PINNED;
+        slopes[i] = (float *)malloc(size);
+        test_need(slopes[i] && g->take(&device[i], size) == 0 && g->take_pinned(&pinned[i], size, 0) == 0,
+                  "out of memory");
+        for (size_t k = 0; k < samples; k++)
+            slopes[i][k] = -7;
+        memcpy(pinned[i], slopes[i], size);
+        CHECK_INT(g->write(device[i], slopes[i], size), 0);
+        if (block && i % 2)
+            CHECK_INT(vmafgpu_request_map(v[0], maps[0][i], VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_slopes_next(v[0],
+                                      kind == VMAFGPU_MEMORY_DEVICE   ? (float *)(uintptr_t)device[i]
+                                      : kind == VMAFGPU_MEMORY_PINNED ? (float *)pinned[i]
+                                                                      : slopes[i],
+                                      0, kind),
+                  VMAFGPU_OK);
+        if (i % 4 == 3) /* cancelled */
+            CHECK_INT(vmafgpu_slopes_next(v[0], NULL, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push(v[0], reel_frame(&r, i, 0), reel_frame(&r, i, 1)), VMAFGPU_OK);
+        if (kind == VMAFGPU_MEMORY_DEVICE) { /* the slopes are read in stream order */
+            CHECK_INT(vmafgpu_stream_wait(v[0], stream, -1), VMAFGPU_OK);
+            CHECK_INT(g->read_later(slopes[i], device[i], size, stream), 0);
+        }
+    }
+    CHECK_INT(vmafgpu_flush(v[0]), VMAFGPU_OK);
+    CHECK_INT(g->stream_wait(stream), 0);
+    for (int i = 0; i < PAIRS; i++) {
+        const vmafgpu_frame reference = film_frame(&f, i, 0), distorted = film_frame(&f, i, 1);
+        const float *got = i % KINDS == 2 ? (const float *)pinned[i] : slopes[i];
+        vmafgpu_score score[2];
+        int wrong = 0;
+        if (block && i % 2)
+            CHECK_INT(vmafgpu_request_map(v[1], maps[1][i], VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_slopes_next(v[1], expected, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push(v[1], &reference, &distorted), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_next_score(v[0], &score[0]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_next_score(v[1], &score[1]), VMAFGPU_OK);
+        check_row(score[0].values, score[1].values, vmafgpu_column_count(v[0]));
+        for (size_t k = 0; k < samples; k++) {
+            const float right = i % 4 == 3 ? -7 : expected[k];
+            wrong += memcmp(&got[k], &right, sizeof right) != 0;
+        }
+        CHECK_INT(wrong, 0);
+        free(slopes[i]);
+        CHECK_INT(g->give(device[i]), 0);
+        CHECK_INT(g->give_pinned(pinned[i]), 0);
+    }
+    CHECK(memcmp(maps[0], maps[1], sizeof maps[0]) == 0);
+    check_on_gpu(g, v[0]);
+    vmafgpu_close(v[0]);
+    vmafgpu_close(v[1]);
+    free(expected);
+    reel_free(g, &r);
+    film_free(&f);
+}
+
+/* Checks that slopes in flight contain NaN if the GPU fails, that later requests fail, and that GPUs require live. */
+static void check_pairs_lost(gpu *g) {
+    enum { WIDTH = 64, HEIGHT = 48, PITCH = WIDTH + 3 };
+    film f = film_make("texture+mix", WIDTH, HEIGHT, 8, 2, 1);
+    vmafgpu_config config = gpu_config(g, &f);
+    const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
+    static float slopes[HEIGHT][PITCH];
+    where("slopes of pairs, lost GPU");
+    config.slopes = 1;
+    vmafgpu *v = NULL;
+    CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_ERROR_BACKEND);
+    CHECK_HAS(vmafgpu_last_error(v), "config.slopes: GPUs require config.live");
+    vmafgpu_close(v);
+    config.max_edit_size = 8;
+    v = open_checked(&config);
+    CHECK_INT(vmafgpu_slopes_next(v, slopes[0], 0, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_STATE);
+    CHECK_HAS(vmafgpu_last_error(v), "config.live is 0");
+    vmafgpu_close(v);
+    config.max_edit_size = 0;
+    config.live = 1;
+    v = open_checked(&config);
+    check_on_gpu(g, v);
+    memset(slopes, 0, sizeof slopes);
+    CHECK_INT(vmafgpu_slopes_next(v, slopes[0], PITCH * 4 - 1, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_slopes_next(v, slopes[0], PITCH * 4, VMAFGPU_MEMORY_SURFACE), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_slopes_next(v, slopes[0], PITCH * 4, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+    g->sim.fail(g->is_hip ? "hipModuleLaunchKernel" : "cuLaunchKernel", 1, 700);
+    CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
+    int known = 0, changed = 0;
+    for (int y = 0; y < HEIGHT; y++)
+        for (int x = 0; x < PITCH; x++) {
+            known += x < WIDTH && slopes[y][x] == slopes[y][x];
+            changed += x >= WIDTH && slopes[y][x] != 0;
+        }
+    CHECK_INT(known, 0);
+    CHECK_INT(changed, 0);
+    CHECK_INT(vmafgpu_slopes_next(v, slopes[0], 0, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_DEVICE);
+    vmafgpu_close(v);
+    film_free(&f);
+}
+
+static void check_live(gpu *g) {
+    static const slopes_case cases[] = {
+        { "texture+mix", 96, 88, 8, "vmaf_v0.6.1", NULL, "d" },
+        { "texture+mix", 97, 89, 10, "vmaf_v0.6.1neg", "motion.motion_five_frame_window=true", "h" },
+        { "lines+grain", 64, 64, 8, "vmaf_b_v0.6.3", NULL, "p" },
+        { "texture+mix", 131, 65, 8, "VMAF_integer_feature_adm3_score", NULL, "d" },
+        { "noise+grain", 33, 130, 12, "VMAF_integer_feature_vif_scale1_score", NULL, "h" },
+        { "texture+mix", 1920, 1080, 8, "vmaf_v0.6.1", NULL, "d" },
+        { "texture+grain", 3840, 2160, 8, "vmaf_4k_v0.6.1", NULL, "d" },
+    };
+    void *stream = NULL;
+    for (int order = SIMULATED_LAZY; order <= (g->is_simulated ? SIMULATED_MIXED : SIMULATED_LAZY); order++) {
+        if (g->is_simulated)
+            g->sim.set_order(SIMULATED_FORWARD, order, 3);
+        CHECK_INT(g->stream_create(&stream, 1), 0);
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+            if (!g->is_slow || cases[i].width < 300)
+                check_pairs(g, &cases[i], (uint32_t)i + 1, cases[i].width < 300 && i % 2 == 0 ? 16 : 0, stream);
+        CHECK_INT(g->stream_destroy(stream), 0);
+    }
+    if (g->is_simulated)
+        check_pairs_lost(g);
+}
+
 void test_slopes(gpu *g) {
     static const slopes_case cases[] = {
         { "texture+mix", 16, 16, 8, "vmaf_v0.6.1", NULL, "h" },
@@ -275,4 +432,5 @@ void test_slopes(gpu *g) {
             check_slopes(g, &cases[i], (uint32_t)i + 1);
     check_random(g, g->is_slow ? 24 : 400);
     check_refused(g);
+    check_live(g);
 }

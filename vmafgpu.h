@@ -176,18 +176,18 @@
  *     vmafgpu_request_map(v, map, VMAFGPU_MEMORY_HOST);                       // for the next pair that is scored
  *     vmafgpu_push(v, &ref, &dist);
  *
- * SLOPES show how the score changes with each luma sample: vmafgpu_edit_slopes() computes the derivative of the
- * prediction of the first model, for use in filters, encoders and training. Slopes require config.slopes,
- * config.max_edit_size and the CPU. They describe small, structured changes: if every sample moves by one code value,
- * in the direction of its slope or towards the reference, the exact change usually differs by 5 to 10 % from the sum of
- * slope * change over all samples. In very dark pictures, it can differ by more than half. Slopes do not predict the
- * effect of white noise, which is of second order. They ignore the discontinuity of ADM where the directions of a
- * coefficient in the two frames differ by exactly one degree. They replace neither vmafgpu_edit_try() nor maps. A
- * change in the direction of the slopes raises the score, but does not necessarily improve the picture, not even with
- * neg models.
+ * SLOPES show how the score changes with each luma sample: vmafgpu_slopes_next() computes the derivative of the
+ * prediction of the first model, for use in filters, encoders and training. vmafgpu_edit_slopes() computes the slopes
+ * of the base of edits. Slopes require config.slopes and the CPU. They describe small, structured changes: if every
+ * sample moves by one code value, in the direction of its slope or towards the reference, the exact change usually
+ * differs by 5 to 10 % from the sum of slope * change over all samples. In very dark pictures, it can differ by more
+ * than half. Slopes do not predict the effect of white noise, which is of second order. They ignore the discontinuity
+ * of ADM where the directions of a coefficient in the two frames differ by exactly one degree. They replace neither
+ * vmafgpu_edit_try() nor maps. A change in the direction of the slopes raises the score, but does not necessarily
+ * improve the picture, not even with neg models.
  *
- *     if (vmafgpu_edit_begin(v, &ref, &dist, NULL, NULL, NULL) == VMAFGPU_OK)
- *         vmafgpu_edit_slopes(v, slopes, 0, VMAFGPU_MEMORY_HOST);             // requires cfg.slopes, cfg.max_edit_size
+ *     vmafgpu_slopes_next(v, slopes, 0, VMAFGPU_MEMORY_HOST);                 // requires cfg.slopes
+ *     vmafgpu_push(v, &ref, &dist);                                           // with cfg.live, writes the slopes
  *     for (int64_t k = 0; k < (int64_t)cfg.width * cfg.height; k++)
  *         value += slopes[k] * change[k];                                     // VMAF points, for small changes
  *
@@ -1243,10 +1243,12 @@ typedef struct vmafgpu_config {
     void          (*on_heatmap)(void *user, const vmafgpu_heatmap *map);
     void           *on_heatmap_user;
 
-    int             slopes;               /* 1: allows vmafgpu_edit_slopes(). Requires `max_edit_size` and a model that
-                                             uses only adm, vif and motion. Needs 3 bytes of memory per pixel, plus 600
-                                             bytes per column and thread. Slopes have no GPU kernels: with AUTO, the
-                                             whole context uses the CPU */
+    int             slopes;               /* 1: allows vmafgpu_slopes_next() and, with `max_edit_size`,
+                                             vmafgpu_edit_slopes(). Requires a model that uses only adm, vif and motion.
+                                             Needs 3 bytes of memory per pixel, plus 600 bytes per column and thread.
+                                             Without `live`, pairs that wait for the next reference need more: 5 bytes
+                                             per pixel, or 7 if samples have more than 8 bits. Slopes have no GPU
+                                             kernels: with AUTO, the whole context uses the CPU */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -1593,7 +1595,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
 
 /* Computes the slope of each luma sample of the base: the derivative of the prediction of the first model (before
  * transform and clip) with respect to the sample of the distorted frame, in points per code value. SLOPES in the manual
- * describes how accurate slopes are. Requires config.slopes.
+ * describes how accurate slopes are. Requires config.slopes and config.max_edit_size.
  *   - `slopes` receives one float per sample, row by row. `pitch` is the distance in bytes from row to row; it can be
  *     negative, and 0 means tightly packed. The address and the pitch must be multiples of 4. `memory` must be HOST or
  *     PINNED.
@@ -1603,6 +1605,24 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
  *   - Slopes are bit-identical for all instruction sets, numbers of threads and compilers. With one thread,
  *     the call takes about 0.25 seconds at 1080p. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory);
+
+/* Requests the slopes of the next pair that is pushed and scored. They are those that vmafgpu_edit_slopes() computes
+ * for the same pair; motion is the motion of the clip. Requires config.slopes, but neither config.max_edit_size nor a
+ * base.
+ *   - `slopes`, `pitch` and `memory`: as with vmafgpu_edit_slopes(). The memory is in use until the slopes are written.
+ *   - A request is for one pair. The request remains pending if the push fails or returns VMAFGPU_AGAIN, or if
+ *     subsample leaves the pair out. Another request before the push replaces it. To cancel it, pass NULL.
+ *   - The slopes are written by the call that makes the score of the pair ready, after config.on_score has been called
+ *     for that score. With config.live, or if the model does not use motion, this call is the push of the pair.
+ *     Otherwise the score depends on the motion of later references: the slopes are written by a later push,
+ *     vmafgpu_push_following() or vmafgpu_flush(). Use one plane of memory for each pair whose score is not ready.
+ *   - vmafgpu_reset() and vmafgpu_close() cancel all requests, also those of pairs whose score is not ready. Planes of
+ *     cancelled requests are not written.
+ *   - If a call writes slopes, it discards the base of vmafgpu_edit_begin().
+ *   - Pairs without slopes have no extra cost, except that the CPU copies the luma of every pair. With slopes, a pair
+ *     takes as long as scoring it and calling vmafgpu_edit_slopes().
+ *   - A context with slopes does not share its work with others in vmafgpu_push_many(). */
+VMAFGPU_API vmafgpu_result vmafgpu_slopes_next(vmafgpu *context, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory);
 
 /* Requests a map that shows which parts of a frame lower its VMAF score. The map is computed for the next pair that is
  * pushed and scored. Requires config.map_block_size. The map has one float per block of map_block_size x map_block_size
@@ -2339,7 +2359,7 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 /* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
  * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
  * value. */
-#define VMAFGPU__KERNEL_INTERFACE 0x20bddf28u
+#define VMAFGPU__KERNEL_INTERFACE 0xd7bd918au
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
  * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
@@ -3100,12 +3120,36 @@ typedef struct vmafgpu__map_finalise_launch {
     int32_t history, unused;
 } vmafgpu__map_finalise_launch;
 
+/* Derivatives of the prediction with respect to the sums, per code value of the samples: for VIF with respect to the
+ * sums of logarithms, for ADM three times those with respect to the sums of cubes. The middle index of `adm` is 0 for
+ * the numerator, 1 for the impairment. */
+typedef struct vmafgpu__slopes_weights {
+    float vif[VMAFGPU__SCALES], adm[VMAFGPU__SCALES][2][VMAFGPU__BANDS];
+} vmafgpu__slopes_weights;
+
+/* Converts a weight to float. Weights that float cannot represent, or that would lead to denormal numbers, become 0. */
+VMAFGPU__FN float vmafgpu__slopes_weight(double weight) {
+    const double size = weight < 0 ? -weight : weight;
+    return size >= 1e-14 && size <= 1e20 ? (float)weight : 0;
+}
+
+/* The next two functions convert a derivative with respect to a sum to a weight. code_value: size of a code value in
+ * grey levels. unit: factor by which the sum of cubes is multiplied; 0 if the scale is skipped. */
+VMAFGPU__FN float vmafgpu__slopes_vif_weight(double slope, double code_value) {
+    return vmafgpu__slopes_weight(slope * 2048 * code_value);
+}
+VMAFGPU__FN float vmafgpu__slopes_adm_weight(double slope, double unit, double code_value) {
+    return unit > 0 ? vmafgpu__slopes_weight(VMAFGPU__QUOTIENT(3 * slope, unit) * code_value) : 0;
+}
+
 /* Computes the derivatives of the smooth prediction with respect to the sums. */
 typedef struct vmafgpu__map_slope_launch {
     const vmafgpu__smooth *smooth;
     const double *coefs, *table;
     const uint16_t *vectors;
     double *slopes;
+    vmafgpu__slopes_weights *weights; /* NULL if not requested */
+    int32_t adm, bit_depth;           /* adm: ADM extractor of the first model, or -1 */
 } vmafgpu__map_slope_launch;
 
 typedef struct vmafgpu__map_block {
@@ -3121,6 +3165,50 @@ typedef struct vmafgpu__map_launch {
     float *shares;           /* NULL if not requested; starts with block `first` */
     double unit[VMAFGPU__SCALES];
 } vmafgpu__map_launch;
+
+/* ---- slopes of samples ---- */
+
+enum {
+    VMAFGPU__SLOPES_THREADS = 256,
+    VMAFGPU__SLOPES_COLUMNS = 128, /* columns that a VIF block filters vertically, including both margins */
+    VMAFGPU__SLOPES_HEIGHT = 16,   /* rows of a VIF block */
+    VMAFGPU__SLOPES_STRIDE = 132,  /* floats between rows in shared memory: four times an odd number */
+    VMAFGPU__SLOPES_UP_STRIDE = 68,
+    /* three planes, the next scale, and results beyond both edges of these four */
+    VMAFGPU__SLOPES_VIF_SHARED =
+        4 * (int)VMAFGPU__SLOPES_HEIGHT * (3 * (int)VMAFGPU__SLOPES_STRIDE + (int)VMAFGPU__SLOPES_UP_STRIDE + 4 * 16),
+    VMAFGPU__SLOPES_TILE = 28,                            /* columns and rows of an ADM block */
+    VMAFGPU__SLOPES_SIDE = (int)VMAFGPU__SLOPES_TILE + 4, /* the same with margins */
+    VMAFGPU__SLOPES_ROW = (int)VMAFGPU__SLOPES_SIDE + 1,  /* words between rows in shared memory */
+    VMAFGPU__SLOPES_ADM_SHARED = 4 * 4 * (int)VMAFGPU__SLOPES_SIDE * (int)VMAFGPU__SLOPES_ROW,
+    VMAFGPU__SLOPES_MERGE_WIDTH = 64,  /* columns of the bands that a block of the adjoint of the wavelet processes */
+    VMAFGPU__SLOPES_MERGE_HEIGHT = 16, /* rows of its output */
+    VMAFGPU__SLOPES_MERGE_SHARED = 4 * 2 * (int)VMAFGPU__SLOPES_MERGE_HEIGHT * ((int)VMAFGPU__SLOPES_MERGE_WIDTH + 2)
+};
+
+/* Number of columns of the picture that a VIF block writes. */
+#define VMAFGPU__SLOPES_WIDTH(scale) (((int)VMAFGPU__SLOPES_COLUMNS - 2 * (8 >> (scale))) & ~7)
+
+/* Computes the derivatives with respect to the samples of a VIF picture. */
+typedef struct vmafgpu__slopes_vif_launch {
+    vmafgpu__vif_launch vif;
+    const vmafgpu__slopes_weights *weights;
+    const float *terms;   /* three planes with one value per sample, see vmafgpu__slopes_variances() */
+    const float *smaller; /* derivatives with respect to the picture of the next scale; NULL at the last scale */
+    unsigned char *out;
+    int64_t pitch; /* bytes; may be negative at scale 0 */
+} vmafgpu__slopes_vif_launch;
+
+/* Computes the derivatives with respect to the bands of an ADM scale, or those with respect to its input. */
+typedef struct vmafgpu__slopes_adm_launch {
+    vmafgpu__adm_launch adm;
+    const vmafgpu__slopes_weights *weights;
+    float *bands;         /* three planes with one value per coefficient; NULL if all are 0 */
+    const float *smaller; /* derivatives with respect to the low-pass band; NULL at the last scale */
+    unsigned char *out;
+    int64_t pitch;
+    int32_t adds, unused; /* adds: adds the derivatives to `out` instead of storing them */
+} vmafgpu__slopes_adm_launch;
 
 #endif /* !VMAFGPU_NO_EDITS */
 
@@ -3791,6 +3879,13 @@ typedef struct vmafgpu__wanted_map {
     vmafgpu_memory memory;
 } vmafgpu__wanted_map;
 
+/* Slopes that the caller requested for the next pair. */
+typedef struct vmafgpu__wanted_slopes {
+    float *samples; /* NULL if there is no request */
+    ptrdiff_t pitch;
+    vmafgpu_memory memory;
+} vmafgpu__wanted_slopes;
+
 typedef struct vmafgpu__job {
     const vmafgpu_frame *reference;
     const vmafgpu_frame *distorted; /* if NULL, only motion is computed */
@@ -3808,6 +3903,7 @@ typedef struct vmafgpu__job {
                                        distorted, bit 2 previous */
     int is_trusted;                 /* 1 if the reference was checked already, whatever its form */
     vmafgpu__wanted_map map;        /* the map requested with this pair, see vmafgpu_request_map() */
+    vmafgpu__wanted_slopes slopes;  /* the slopes requested with the pair; only used by GPUs */
 } vmafgpu__job;
 
 /* How collect() waits for sums. NO_WAIT polls, but only if success is likely; LOOK always polls; WAIT blocks. */
@@ -3886,6 +3982,7 @@ typedef struct vmafgpu__gpu_edits_table {
     int (*create)(vmafgpu *v);  /* creates events; returns 1 on success */
     int (*destroy)(vmafgpu *v); /* destroys the events; returns the error of the driver, or 0 */
     void (*launch_map)(vmafgpu *v, const struct vmafgpu__slot *slot);
+    void (*launch_slopes)(vmafgpu *v, const struct vmafgpu__slot *slot);
     const char *(*test)(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space, size_t pitch);
 
     void (*carve)(const vmafgpu *v, struct vmafgpu__carver *c);
@@ -3896,6 +3993,7 @@ typedef struct vmafgpu__gpu_edits_table {
     vmafgpu_result (*try_all)(vmafgpu *v);
     vmafgpu_result (*commit)(vmafgpu *v, const vmafgpu_edit *edits, int count);
     vmafgpu_result (*map)(vmafgpu *v, int size, vmafgpu_block *blocks);
+    vmafgpu_result (*slopes)(vmafgpu *v, const struct vmafgpu__wanted_slopes *wanted);
 } vmafgpu__gpu_edits_table;
 
 typedef struct vmafgpu__cpu vmafgpu__cpu;
@@ -3962,9 +4060,10 @@ struct vmafgpu {
     vmafgpu__threads *threads;
     vmafgpu__cambi *cambi;
     vmafgpu__speed *speed;
-    vmafgpu__edits *edits;                        /* NULL if config.max_edit_size and map_block_size are 0 */
+    vmafgpu__edits *edits;                        /* NULL if there are no edits, maps or slopes */
     const vmafgpu__gpu_edits_table *edits_on_gpu; /* NULL if there are no edits, or if the CPU computes them */
     vmafgpu__wanted_map map;                      /* the map requested for the next pair */
+    vmafgpu__wanted_slopes slopes;                /* the slopes requested for the next pair */
     vmafgpu__colours *colours;                    /* NULL if frames are YUV */
     int has_base;                                 /* 1 if the CPU planes contain the pair of vmafgpu_edit_begin() */
 
@@ -13752,7 +13851,8 @@ static void vmafgpu__slopes_vif(const vmafgpu__slopes *s, const vmafgpu__slopes_
             for (int x = 0; x < job.w; x++)
                 k->sum[x] += k->wide[x];
         }
-        memcpy(out, k->sum, (size_t)job.w * sizeof *out);
+        for (int x = 0; x < job.w; x++)
+            out[x] = k->sum[x] + 0.0f; /* no -0, because the signs of zeros depend on the number of lanes */
     }
 }
 
@@ -13986,16 +14086,12 @@ static void vmafgpu__slopes_task(void *arg, int index) {
     }
 }
 
-/* Converts a weight to float. Weights that float cannot represent, or that would lead to denormal numbers, become 0. */
-static float vmafgpu__slopes_weight(double weight) {
-    const double size = fabs(weight);
-    return size >= 1e-14 && size <= 1e20 ? (float)weight : 0;
-}
-
 /* Computes the slopes for the pair whose planes the CPU backend holds. slopes: derivatives with respect to the sums.
- * adm_unit: factors by which the sums of cubes are multiplied, or NULL. */
+ * adm_unit: factors by which the sums of cubes are multiplied, or NULL. If config.parallel_for skips some tasks and
+ * `always` is set, does them on this thread; otherwise fails. */
 static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const double *slopes,
-                                          const double (*adm_unit)[VMAFGPU__BANDS], void *out, ptrdiff_t pitch) {
+                                          const double (*adm_unit)[VMAFGPU__BANDS], int always, void *out,
+                                          ptrdiff_t pitch) {
     const double code_value = 1.0 / (1 << (v->config.bit_depth - 8)); /* in grey levels */
     vmafgpu_result result = VMAFGPU_OK;
     s->v = v;
@@ -14005,14 +14101,13 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
     memset(s->has_vif, 0, sizeof s->has_vif);
     memset(s->has_adm, 0, sizeof s->has_adm);
     for (int i = VMAFGPU__SCALES - 1; i >= 0; i--) {
-        s->vif_weight[i] = vmafgpu__slopes_weight(slopes[VMAFGPU__SLOPE_VIF + i] * 2048 * code_value);
+        s->vif_weight[i] = vmafgpu__slopes_vif_weight(slopes[VMAFGPU__SLOPE_VIF + i], code_value);
         s->has_vif[i] = s->vif_weight[i] != 0 || s->has_vif[i + 1];
         for (int b = 0; b < VMAFGPU__BANDS; b++)
             for (int which = 0; which < 2; which++) {
                 const double slope = slopes[(which ? VMAFGPU__SLOPE_AIM : VMAFGPU__SLOPE_ADM) + i * VMAFGPU__BANDS + b];
-                const double unit = adm_unit ? adm_unit[i][b] : 0;
                 s->adm_weight[i][which][b] =
-                    unit > 0 ? vmafgpu__slopes_weight(VMAFGPU__QUOTIENT(3 * slope, unit) * code_value) : 0;
+                    vmafgpu__slopes_adm_weight(slope, adm_unit ? adm_unit[i][b] : 0, code_value);
             }
         s->has_adm[i] = vmafgpu__slopes_has_weight(s, i, 0) || vmafgpu__slopes_has_weight(s, i, 1) || s->has_adm[i + 1];
     }
@@ -14022,6 +14117,10 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
         s->count = vmafgpu__divide_up(i ? vmafgpu__adm_size(v->config.height, i - 1) : v->config.height,
                                       VMAFGPU__SLOPES_STRIP);
         result = vmafgpu__run(v, vmafgpu__slopes_task, s);
+        if (result != VMAFGPU_OK && always) {
+            vmafgpu__slopes_task(s, 0);
+            result = VMAFGPU_OK;
+        }
     }
     return result;
 }
@@ -26193,11 +26292,12 @@ static int vmafgpu__is_alike(const vmafgpu *a, const vmafgpu *b) {
     if ((a->colours || b->colours) && (c->chroma != d->chroma || memcmp(&c->colour, &d->colour, sizeof c->colour) ||
                                        !vmafgpu__chroma_feature(a) != !vmafgpu__chroma_feature(b)))
         return 0; /* the two contexts would convert an RGB reference to different planes */
-    return b->is_open && b->backend == a->backend && b->cpu && !d->map_block_size && c->width == d->width &&
-           c->height == d->height && c->bit_depth == d->bit_depth && c->bytes_per_sample == d->bytes_per_sample &&
-           c->layout == d->layout && c->threads == d->threads && c->cpumask == d->cpumask &&
-           c->subsample == d->subsample && a->seeded + a->pushed == b->seeded + b->pushed && a->pushed == b->pushed &&
-           !a->flushed && !b->flushed && !a->tailed && !b->tailed && memcmp(&a->plan, &b->plan, sizeof a->plan) == 0;
+    return b->is_open && b->backend == a->backend && b->cpu && !d->map_block_size && !d->slopes &&
+           c->width == d->width && c->height == d->height && c->bit_depth == d->bit_depth &&
+           c->bytes_per_sample == d->bytes_per_sample && c->layout == d->layout && c->threads == d->threads &&
+           c->cpumask == d->cpumask && c->subsample == d->subsample && a->seeded + a->pushed == b->seeded + b->pushed &&
+           a->pushed == b->pushed && !a->flushed && !b->flushed && !a->tailed && !b->tailed &&
+           memcmp(&a->plan, &b->plan, sizeof a->plan) == 0;
 }
 
 /* Whether the histories of two contexts contain the same references. */
@@ -26294,6 +26394,11 @@ VMAFGPU__COLD
 /* Whether the context can store a base, which is the pair to which edits and maps refer. */
 static int vmafgpu__has_edits(const vmafgpu_config *c) {
     return c->max_edit_size || c->map_block_size || c->slopes;
+}
+
+/* Whether a GPU computes more than the sums of pushed pairs: maps or slopes. */
+static int vmafgpu__maps_pairs(const vmafgpu_config *c) {
+    return c->map_block_size || (c->slopes && c->live);
 }
 
 /* The next two functions return the number of map blocks per row and in total, or 0 if there are no maps. */
@@ -27628,9 +27733,10 @@ typedef struct vmafgpu__slot {
     int made_count;
     int64_t first;
     int is_running;
-    vmafgpu__wanted_map map; /* the map that was requested with the only pair of the batch */
-    int map_history;         /* number of frames before that pair */
-    float *map_staging;      /* pinned; values of all blocks */
+    vmafgpu__wanted_map map;       /* the map that was requested with the only pair of the batch */
+    int map_history;               /* number of frames before that pair */
+    vmafgpu__wanted_slopes slopes; /* the slopes that were requested with that pair */
+    float *map_staging;            /* pinned; values of all blocks */
 } vmafgpu__slot;
 
 struct vmafgpu__gpu {
@@ -27695,6 +27801,16 @@ static void vmafgpu__make_shares_unknown(const vmafgpu *v, float *map) {
         map[i - 1] = (float)NAN;
 }
 
+/* Fills slopes in host memory with NaN. Used if no backend will compute them. */
+static void vmafgpu__make_slopes_unknown(const vmafgpu *v, vmafgpu__wanted_slopes *wanted) {
+    for (int y = 0; wanted->samples && wanted->memory != VMAFGPU_MEMORY_DEVICE && y < v->config.height; y++) {
+        float *row = (float *)(void *)((unsigned char *)wanted->samples + y * wanted->pitch);
+        for (int x = 0; x < v->config.width; x++)
+            row[x] = (float)NAN;
+    }
+    wanted->samples = NULL;
+}
+
 /* Stops using the GPU and stores the reason in v->note. */
 static void vmafgpu__gpu_stop(vmafgpu *v, const char *why) {
     for (int i = 0; i < v->gpu->queue; i++) {
@@ -27702,6 +27818,7 @@ static void vmafgpu__gpu_stop(vmafgpu *v, const char *why) {
         if (slot->map.shares && slot->map.memory != VMAFGPU_MEMORY_DEVICE)
             vmafgpu__make_shares_unknown(v, slot->map.shares);
         slot->map.shares = NULL;
+        vmafgpu__make_slopes_unknown(v, &slot->slopes);
     }
     v->gpu->is_dead = 1;
     vmafgpu__message(v->note, sizeof v->note, "GPU: %s", why);
@@ -28444,6 +28561,8 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
     vmafgpu__launch_kernels(v, slot);
     if (slot->map.shares)
         v->edits_on_gpu->launch_map(v, slot);
+    if (slot->slopes.samples)
+        v->edits_on_gpu->launch_slopes(v, slot);
     (void)VMAFGPU__GPU_CALL(v, copy_out, (slot->results, slot->device_results, g->results_size, slot->streams[0]));
     (void)VMAFGPU__GPU_CALL(v, event_record, (slot->done, slot->streams[0]));
     slot->is_running = 1;
@@ -28524,6 +28643,7 @@ static void vmafgpu__retire(vmafgpu *v, int wait) {
     if (slot->map.shares && slot->map.memory != VMAFGPU_MEMORY_DEVICE)
         memcpy(slot->map.shares, slot->map_staging, sizeof *slot->map_staging * (size_t)vmafgpu__map_count(&v->config));
     slot->map.shares = NULL;
+    slot->slopes.samples = NULL;
     vmafgpu__unmake_surfaces(v, slot, 0);
     slot->is_running = 0;
     g->retired = slot->first + slot->batch.pairs;
@@ -28546,6 +28666,7 @@ static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
         slot->first = g->submitted;
         slot->batch.pairs = 0;
         slot->map.shares = NULL;
+        slot->slopes.samples = NULL;
         vmafgpu__forget_frames(slot);
     }
     return slot;
@@ -28983,11 +29104,15 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
             before[VMAFGPU__PAST_DISTORTED] = vmafgpu__find_earlier(v, slot, position - 1, 1);
         vmafgpu__add_pair(slot, &uploads[0].target, &uploads[1].target, before);
         slot->map = job->map;
+        slot->slopes = job->slopes;
         slot->map_history = job->history;
         if (slot->batch.pairs == g->batch)
             vmafgpu__launch_filling(v);
-    } else if (job->map.shares && job->map.memory != VMAFGPU_MEMORY_DEVICE) {
-        vmafgpu__make_shares_unknown(v, job->map.shares);
+    } else {
+        vmafgpu__wanted_slopes slopes = job->slopes;
+        if (job->map.shares && job->map.memory != VMAFGPU_MEMORY_DEVICE)
+            vmafgpu__make_shares_unknown(v, job->map.shares);
+        vmafgpu__make_slopes_unknown(v, &slopes);
     }
     vmafgpu__gpu_leave(v);
     return VMAFGPU_OK;
@@ -29508,7 +29633,7 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     const int fill = (!is_on_device ? 2 : most == memory ? 4 : 16) * PIXELS / (c->width * c->height);
     const int high_shift = vmafgpu__sample_shift(c);
     const int least = is_one_of_many ? LONG_RUN / SHORTEST_QUEUE : 1;
-    g->batch = c->map_block_size           ? 1
+    g->batch = vmafgpu__maps_pairs(c)      ? 1
                : c->gpu.batch              ? c->gpu.batch
                : c->live                   ? 1
                : fill < least              ? least
@@ -32015,6 +32140,17 @@ typedef struct vmafgpu__editor {
     double *row, *model_scratch;
 } vmafgpu__editor;
 
+/* A pair whose slopes are requested and whose score depends on later references. While the pair waits, `luma`, `vif`
+ * and `adm` are its planes, and the CPU backend uses other planes. */
+typedef struct vmafgpu__waiting_pair {
+    vmafgpu__wanted_slopes wanted;
+    int64_t index; /* of the frame */
+    vmafgpu__sums sums;
+    uint8_t *luma[2];
+    vmafgpu__plane vif[VMAFGPU__SCALES][2];
+    void *adm[VMAFGPU__SCALES - 1][2];
+} vmafgpu__waiting_pair;
+
 struct vmafgpu__edits {
     vmafgpu__sums base;
     vmafgpu__adm_sums *rows[VMAFGPU__SCALES]; /* row sums of the base; only the denominators are rounded */
@@ -32032,9 +32168,11 @@ struct vmafgpu__edits {
     /* The map being computed. For a map, `count` is the number of rows of blocks, and `next` is the index of the first
      * row that no thread has claimed. */
     vmafgpu_block *blocks;
-    float *shares;                  /* if not NULL, only the losses of the blocks are written, to this array */
-    double slopes[VMAFGPU__SLOPES]; /* derivatives of the smooth prediction */
-    vmafgpu__slopes *by_sample;     /* NULL without config.slopes */
+    float *shares;                    /* if not NULL, only the losses of the blocks are written, to this array */
+    double slopes[VMAFGPU__SLOPES];   /* derivatives of the smooth prediction */
+    vmafgpu__slopes *by_sample;       /* NULL without config.slopes */
+    vmafgpu__waiting_pair waiting[2]; /* in the order of their frames */
+    int waiting_count;
     int size, across;
     uint16_t *log_table; /* used by the plain C code of VIF */
 };
@@ -32723,19 +32861,25 @@ static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *bl
     return vmafgpu__run(v, vmafgpu__edit_map_task, v);
 }
 
-/* Computes the slopes of all samples of the base. */
-static vmafgpu_result vmafgpu__edits_sample_slopes(vmafgpu *v, float *slopes, ptrdiff_t pitch) {
-    vmafgpu__edits *x = v->edits;
+/* Returns the factors by which the sums of cubes of the first model are multiplied, or NULL if it does not use ADM. */
+static const double (*vmafgpu__edits_units(const vmafgpu *v))[VMAFGPU__BANDS] {
+    const vmafgpu__smooth *s = &v->edits->smooth;
     const double(*unit)[VMAFGPU__BANDS] = NULL;
+    for (int i = 0; i < s->inputs; i++)
+        if (s->input[i].kind == VMAFGPU__SMOOTH_ADM)
+            unit = (const double(*)[VMAFGPU__BANDS])s->adm[s->input[i].extractor].unit;
+    return unit;
+}
+
+/* Computes the slopes of all samples of the base. */
+static vmafgpu_result vmafgpu__edits_sample_slopes(vmafgpu *v, int always, float *slopes, ptrdiff_t pitch) {
+    vmafgpu__edits *x = v->edits;
     (void)vmafgpu__edits_slopes(v, x->slopes);
-    for (int i = 0; i < x->smooth.inputs; i++)
-        if (x->smooth.input[i].kind == VMAFGPU__SMOOTH_ADM)
-            unit = (const double(*)[VMAFGPU__BANDS])x->smooth.adm[x->smooth.input[i].extractor].unit;
     if (x->vif)
         x->by_sample->gain_limit = v->plan.vif_gain_limit[x->vif->variant];
     if (x->adm)
         x->by_sample->adm_variant = v->plan.adm[x->adm->variant];
-    return vmafgpu__slopes_run(v, x->by_sample, x->slopes, unit, slopes, pitch);
+    return vmafgpu__slopes_run(v, x->by_sample, x->slopes, vmafgpu__edits_units(v), always, slopes, pitch);
 }
 
 /* ================================================================================================
@@ -32882,9 +33026,8 @@ static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
             return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                                  "config.%s: feature %s does not support %s (%d); use only adm, vif and motion", field,
                                  v->features[i]->name, what, size);
-    if (c->slopes && (!c->max_edit_size || !v->model_count))
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.slopes: requires %s (1)",
-                             c->max_edit_size ? "a model" : "config.max_edit_size");
+    if (c->slopes && !v->model_count)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.slopes: requires a model (1)");
     if (c->map_block_size && c->map_block_size < VMAFGPU__LEAST_BLOCK)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_block_size: out of range (%d); use 0 or %d..%d",
                              c->map_block_size, VMAFGPU__LEAST_BLOCK, VMAFGPU__MAX_EDIT);
@@ -32902,6 +33045,23 @@ static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int eleme
     /* Reads can extend up to one chunk past the end of a row. */
     t.data = (unsigned char *)vmafgpu__carve(c, (uint64_t)t.pitch * (uint64_t)size + VMAFGPU__CHUNK * sizeof(int32_t));
     return t;
+}
+
+/* Returns how many pairs can wait for the motion of later references before their scores are ready. */
+static int vmafgpu__most_waiting(const vmafgpu *v) {
+    return v->config.slopes && v->cpu && !v->config.live ? v->cpu->ring : 0;
+}
+
+/* Lays out a second set of the planes of the CPU backend. */
+static void vmafgpu__carve_waiting_pair(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__waiting_pair *pair) {
+    const int w = v->config.width, h = v->config.height;
+    for (int f = 0; f < 2; f++) {
+        pair->luma[f] = (uint8_t *)vmafgpu__carve(c, (uint64_t)v->cpu->row_bytes * (uint64_t)h);
+        for (int s = 1; s < VMAFGPU__SCALES && v->plan.vif_variants; s++)
+            pair->vif[s][f] = vmafgpu__carve_plane(c, w >> s, h >> s);
+        for (int s = 0; s + 1 < VMAFGPU__SCALES && v->plan.adm_variants; s++)
+            pair->adm[s][f] = vmafgpu__carve_band(c, w, h, s);
+    }
 }
 
 /* Lays out the memory for edits. If c->base is NULL, only computes the size; the pointers to per-thread memory are then
@@ -32949,8 +33109,10 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
             c, sizeof *e->ideal * (size_t)vmafgpu__divide_up(v->config.width, VMAFGPU__LEAST_BLOCK));
         e->blocks = (vmafgpu_block *)vmafgpu__carve(c, sizeof *e->blocks * (size_t)vmafgpu__map_across(&v->config));
     }
-    if (v->config.slopes)
+    if (v->config.slopes && v->cpu)
         x->by_sample = vmafgpu__slopes_layout(c, v);
+    for (int i = 0; i < vmafgpu__most_waiting(v); i++)
+        vmafgpu__carve_waiting_pair(v, c, &x->waiting[i]);
     if (v->edits_on_gpu)
         v->edits_on_gpu->carve(v, c);
 }
@@ -33016,22 +33178,82 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
     v->edits->vif = vmafgpu__edits_extractor(v, &vmafgpu__vif_cpu);
     v->edits->adm = vmafgpu__edits_extractor(v, &vmafgpu__adm_cpu);
     vmafgpu__smooth_plan(v);
-    if (v->edits_on_gpu)
-        return v->edits_on_gpu->open(v);
-    return v->config.slopes ? vmafgpu__edits_check_slopes(v) : VMAFGPU_OK;
+    const vmafgpu_result result = v->config.slopes ? vmafgpu__edits_check_slopes(v) : VMAFGPU_OK;
+    return result == VMAFGPU_OK && v->edits_on_gpu ? v->edits_on_gpu->open(v) : result;
 }
 
 /* ---- the base ---- */
+
+/* Sets the row and the smooth prediction of the base. The sums of the base must be set. */
+static void vmafgpu__use_row(vmafgpu *v, const double *row) {
+    vmafgpu__edits *x = v->edits;
+    memcpy(x->row, row, (size_t)(v->column_count + 1) * sizeof *x->row);
+    vmafgpu__edit_finalise_smooth(v, x->editors[0].model_scratch);
+}
 
 /* Computes the map of the pair that was scored last. The pair becomes the base: its sums and its row are copied to
  * v->edits. */
 static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__add_workers(v, v->cpu, &x->base);
-    memcpy(x->row, row, (size_t)(v->column_count + 1) * sizeof *x->row);
-    vmafgpu__edit_finalise_smooth(v, x->editors[0].model_scratch);
+    vmafgpu__use_row(v, row);
     if (vmafgpu__edits_map(v, v->config.map_block_size, NULL, v->map.shares) != VMAFGPU_OK)
         vmafgpu__edit_map_task(v, 0); /* config.parallel_for skipped some tasks: do them here */
+}
+
+/* Exchanges the planes of the CPU backend with those of a waiting pair. */
+static void vmafgpu__exchange_planes(vmafgpu__cpu *cpu, vmafgpu__waiting_pair *pair) {
+    for (int f = 0; f < 2; f++) {
+        uint8_t *const luma = cpu->staging_buffer[f];
+        cpu->staging_buffer[f] = pair->luma[f];
+        pair->luma[f] = luma;
+        for (int s = 1; s < VMAFGPU__SCALES; s++) {
+            const vmafgpu__plane vif = cpu->vif[s][f];
+            void *const adm = cpu->adm[s - 1][f];
+            cpu->vif[s][f] = pair->vif[s][f];
+            pair->vif[s][f] = vif;
+            cpu->adm[s - 1][f] = pair->adm[s - 1][f];
+            pair->adm[s - 1][f] = adm;
+        }
+    }
+}
+
+/* Computes the slopes of the pair whose planes the CPU backend holds, and whose sums are those of the base. */
+static void vmafgpu__slopes_pair(vmafgpu *v, int64_t index, const vmafgpu__wanted_slopes *wanted) {
+    v->has_base = 0;
+    vmafgpu__use_row(v, vmafgpu__row(v, index / v->config.subsample));
+    (void)vmafgpu__edits_sample_slopes(v, 1, wanted->samples, wanted->pitch);
+}
+
+/* Computes the slopes of all waiting pairs whose scores have become ready. */
+static void vmafgpu__slopes_advance(vmafgpu *v) {
+    vmafgpu__edits *x = v->edits;
+    while (x && x->waiting_count && x->waiting[0].index < vmafgpu__ready(v)) {
+        const vmafgpu__waiting_pair pair = x->waiting[0];
+        x->base = pair.sums;
+        vmafgpu__exchange_planes(v->cpu, &x->waiting[0]);
+        vmafgpu__slopes_pair(v, pair.index, &pair.wanted);
+        vmafgpu__exchange_planes(v->cpu, &x->waiting[0]);
+        if (--x->waiting_count) { /* the planes of the first pair are free now */
+            x->waiting[0] = x->waiting[1];
+            x->waiting[1] = pair;
+        }
+    }
+}
+
+/* Computes the requested slopes of the pair that was pushed last, or lets the pair wait until its score is ready. */
+static void vmafgpu__slopes_pushed(vmafgpu *v, int64_t index, const vmafgpu__wanted_slopes *wanted) {
+    vmafgpu__edits *x = v->edits;
+    if (index < vmafgpu__ready(v)) {
+        vmafgpu__add_workers(v, v->cpu, &x->base);
+        vmafgpu__slopes_pair(v, index, wanted);
+        return;
+    }
+    vmafgpu__waiting_pair *pair = &x->waiting[x->waiting_count++];
+    pair->wanted = *wanted;
+    pair->index = index;
+    vmafgpu__add_workers(v, v->cpu, &pair->sums);
+    vmafgpu__exchange_planes(v->cpu, pair);
 }
 
 static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {
@@ -33190,20 +33412,29 @@ typedef enum vmafgpu__edit_function {
     VMAFGPU__MAP_FINALISE = (int)VMAFGPU__MAP_ADM + (int)VMAFGPU__ADM_INPUTS,
     VMAFGPU__MAP_SLOPES,
     VMAFGPU__MAP_SHARES,
+    VMAFGPU__KERNEL_SLOPES_TERMS,
+    VMAFGPU__KERNEL_SLOPES_VIF = (int)VMAFGPU__KERNEL_SLOPES_TERMS + (int)VMAFGPU__VIF_INPUTS,
+    VMAFGPU__KERNEL_SLOPES_BANDS = (int)VMAFGPU__KERNEL_SLOPES_VIF + (int)VMAFGPU__VIF_INPUTS,
+    VMAFGPU__KERNEL_SLOPES_WAVELET = (int)VMAFGPU__KERNEL_SLOPES_BANDS + (int)VMAFGPU__ADM_INPUTS,
     VMAFGPU__EDIT_FUNCTIONS
 } vmafgpu__edit_function;
 
 static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
-    "vmafgpu_edit_import",   "vmafgpu_edit_patch",    "vmafgpu_edit_change",   "vmafgpu_edit_vif_0_8",
-    "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_0_16", "vmafgpu_edit_vif_1",    "vmafgpu_edit_vif_2",
-    "vmafgpu_edit_vif_3",    "vmafgpu_edit_adm_0_8",  "vmafgpu_edit_adm_0_16", "vmafgpu_edit_adm_1",
-    "vmafgpu_edit_adm_2",    "vmafgpu_edit_adm_3",    "vmafgpu_base_vif_0_8",  "vmafgpu_base_vif_0_16",
-    "vmafgpu_base_vif_0_16", "vmafgpu_base_vif_1",    "vmafgpu_base_vif_2",    "vmafgpu_base_vif_3",
-    "vmafgpu_base_adm_0_8",  "vmafgpu_base_adm_0_16", "vmafgpu_base_adm_1",    "vmafgpu_base_adm_2",
-    "vmafgpu_base_adm_3",    "vmafgpu_map_vif_0_8",   "vmafgpu_map_vif_0_16",  "vmafgpu_map_vif_0_16",
-    "vmafgpu_map_vif_1",     "vmafgpu_map_vif_2",     "vmafgpu_map_vif_3",     "vmafgpu_map_adm_0_8",
-    "vmafgpu_map_adm_0_16",  "vmafgpu_map_adm_1",     "vmafgpu_map_adm_2",     "vmafgpu_map_adm_3",
-    "vmafgpu_map_finalise",  "vmafgpu_map_slopes",    "vmafgpu_map_shares",
+    "vmafgpu_edit_import",       "vmafgpu_edit_patch",        "vmafgpu_edit_change",     "vmafgpu_edit_vif_0_8",
+    "vmafgpu_edit_vif_0_16",     "vmafgpu_edit_vif_0_16",     "vmafgpu_edit_vif_1",      "vmafgpu_edit_vif_2",
+    "vmafgpu_edit_vif_3",        "vmafgpu_edit_adm_0_8",      "vmafgpu_edit_adm_0_16",   "vmafgpu_edit_adm_1",
+    "vmafgpu_edit_adm_2",        "vmafgpu_edit_adm_3",        "vmafgpu_base_vif_0_8",    "vmafgpu_base_vif_0_16",
+    "vmafgpu_base_vif_0_16",     "vmafgpu_base_vif_1",        "vmafgpu_base_vif_2",      "vmafgpu_base_vif_3",
+    "vmafgpu_base_adm_0_8",      "vmafgpu_base_adm_0_16",     "vmafgpu_base_adm_1",      "vmafgpu_base_adm_2",
+    "vmafgpu_base_adm_3",        "vmafgpu_map_vif_0_8",       "vmafgpu_map_vif_0_16",    "vmafgpu_map_vif_0_16",
+    "vmafgpu_map_vif_1",         "vmafgpu_map_vif_2",         "vmafgpu_map_vif_3",       "vmafgpu_map_adm_0_8",
+    "vmafgpu_map_adm_0_16",      "vmafgpu_map_adm_1",         "vmafgpu_map_adm_2",       "vmafgpu_map_adm_3",
+    "vmafgpu_map_finalise",      "vmafgpu_map_slopes",        "vmafgpu_map_shares",      "vmafgpu_slopes_terms_0_8",
+    "vmafgpu_slopes_terms_0_16", "vmafgpu_slopes_terms_0_16", "vmafgpu_slopes_terms_1",  "vmafgpu_slopes_terms_2",
+    "vmafgpu_slopes_terms_3",    "vmafgpu_slopes_vif_0_8",    "vmafgpu_slopes_vif_0_16", "vmafgpu_slopes_vif_0_16",
+    "vmafgpu_slopes_vif_1",      "vmafgpu_slopes_vif_2",      "vmafgpu_slopes_vif_3",    "vmafgpu_slopes_bands_0_8",
+    "vmafgpu_slopes_bands_0_16", "vmafgpu_slopes_bands_1",    "vmafgpu_slopes_bands_2",  "vmafgpu_slopes_bands_3",
+    "vmafgpu_slopes_wavelet",
 };
 
 typedef struct vmafgpu__edit_lane {
@@ -33224,11 +33455,19 @@ struct vmafgpu__gpu_edits {
     int slot;                              /* the slot of the base, or of the pair being mapped */
     uint64_t slopes, sums, blocks, shares; /* memory for maps, enough for map_space blocks */
     int map_space;
-    void *mapped; /* event after the latest map of a pair; NULL without config.map_block_size */
-    void *scored; /* event recorded once the input of a map is complete; NULL without config.map_block_size */
+    /* Events, which are NULL if there are no maps or slopes of pairs: */
+    void *mapped;  /* after the latest map or slopes of a pair */
+    void *scored;  /* once the input of a map or of slopes is complete */
+    void *weighed; /* once the weights of slopes are complete */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
     const vmafgpu__edit_lane *reading; /* the lane whose results are being read */
     int shown[VMAFGPU__SLOPES];        /* index in a record of each sum that is reported, or -1 */
+    /* Memory for slopes of samples; none without config.slopes. `terms` and `bands` have three planes each. `vif` and
+     * `adm` are derivatives with respect to the input of a scale, of which scale 0 has none. */
+    struct {
+        uint64_t weights, terms[VMAFGPU__SCALES], bands[VMAFGPU__SCALES], vif[VMAFGPU__SCALES], adm[VMAFGPU__SCALES];
+        uint64_t out; /* slopes for a caller whose memory is not on the device */
+    } by_sample;
 };
 
 /* Lists the kernels that edits and maps need. */
@@ -33237,9 +33476,20 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
     void **functions = v->gpu->edits->functions;
     for (int i = 0; v->config.max_edit_size && i < VMAFGPU__EDIT_VIF; i++)
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
-    for (int i = v->config.map_block_size ? (int)VMAFGPU__MAP_FINALISE : (int)VMAFGPU__MAP_SHARES;
-         vmafgpu__has_edits(&v->config) && i < VMAFGPU__EDIT_FUNCTIONS; i++)
+    for (int i = vmafgpu__maps_pairs(&v->config) ? (int)VMAFGPU__MAP_FINALISE : (int)VMAFGPU__MAP_SHARES;
+         vmafgpu__has_edits(&v->config) && i < VMAFGPU__KERNEL_SLOPES_TERMS; i++)
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
+    for (int s = 0; s < VMAFGPU__SCALES && v->config.slopes; s++) {
+        const int vif = vmafgpu__vif_input(s, depth), adm = vmafgpu__adm_input(s, depth);
+        const int needed[3] = { VMAFGPU__KERNEL_SLOPES_TERMS + vif, VMAFGPU__KERNEL_SLOPES_VIF + vif,
+                                VMAFGPU__KERNEL_SLOPES_BANDS + adm };
+        for (int i = 0; i < 3; i++)
+            if (i < 2 ? v->plan.vif_variants : v->plan.adm_variants)
+                vmafgpu__want(list, count, vmafgpu__edit_kernels[needed[i]], &functions[needed[i]]);
+    }
+    if (v->config.slopes)
+        vmafgpu__want(list, count, vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_WAVELET],
+                      &functions[VMAFGPU__KERNEL_SLOPES_WAVELET]);
     /* For each kind of input, there are three kernels: for the changes that edits cause, for the state of the base, and
      * for the sums of blocks. */
     static const int of_vif[] = { VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF },
@@ -33298,6 +33548,25 @@ static size_t vmafgpu__edit_records_size(int words, int count) {
     return sizeof(int64_t) * ((size_t)vmafgpu__edit_changes_at(words, count) + (size_t)count);
 }
 
+/* Lays out the memory for the slopes of samples. */
+static void vmafgpu__gpu_slopes_lay_out(vmafgpu *v, size_t *device_used) {
+    const vmafgpu__gpu *g = v->gpu;
+    const int w = v->config.width, h = v->config.height;
+    vmafgpu__gpu_edits *x = g->edits;
+    x->by_sample.weights = g->memory + vmafgpu__append(device_used, sizeof(vmafgpu__slopes_weights));
+    x->by_sample.out = g->memory + vmafgpu__append(device_used, sizeof(float) * (size_t)w * (size_t)h);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        const size_t samples = (size_t)(w >> s) * (size_t)(h >> s);
+        const size_t bands = (size_t)vmafgpu__adm_size(w, s) * (size_t)vmafgpu__adm_size(h, s);
+        x->by_sample.terms[s] = g->memory + vmafgpu__append(device_used, 3 * sizeof(float) * samples);
+        x->by_sample.bands[s] = g->memory + vmafgpu__append(device_used, VMAFGPU__BANDS * sizeof(float) * bands);
+        x->by_sample.vif[s] = g->memory + vmafgpu__append(device_used, s ? sizeof(float) * samples : 0);
+        /* the input of a scale is the low-pass band of the previous one */
+        const size_t input = s ? (size_t)vmafgpu__adm_size(w, s - 1) * (size_t)vmafgpu__adm_size(h, s - 1) : 0;
+        x->by_sample.adm[s] = g->memory + vmafgpu__append(device_used, sizeof(float) * input);
+    }
+}
+
 /* Lays out the memory for edits and maps after the memory that is already in use. */
 static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *pinned_used) {
     vmafgpu__gpu *g = v->gpu;
@@ -33330,6 +33599,8 @@ static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *
         const size_t at = vmafgpu__append(pinned_used, sizeof(float) * (size_t)mapped);
         g->slots[i].map_staging = g->pinned ? (float *)(void *)(g->pinned + at) : NULL;
     }
+    if (c->slopes)
+        vmafgpu__gpu_slopes_lay_out(v, device_used);
     if (!c->max_edit_size)
         return;
     x->sample_space = vmafgpu__edit_space(one, 8 << 20);
@@ -33354,8 +33625,10 @@ static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *
 
 static int vmafgpu__gpu_edits_create(vmafgpu *v) {
     enum { NO_TIMING = 2 };
-    return !v->config.map_block_size || (VMAFGPU__GPU_CALL(v, event_create, (&v->gpu->edits->mapped, NO_TIMING)) &&
-                                         VMAFGPU__GPU_CALL(v, event_create, (&v->gpu->edits->scored, NO_TIMING)));
+    vmafgpu__gpu_edits *x = v->gpu->edits;
+    return !vmafgpu__maps_pairs(&v->config) || (VMAFGPU__GPU_CALL(v, event_create, (&x->mapped, NO_TIMING)) &&
+                                                VMAFGPU__GPU_CALL(v, event_create, (&x->scored, NO_TIMING)) &&
+                                                VMAFGPU__GPU_CALL(v, event_create, (&x->weighed, NO_TIMING)));
 }
 
 static int vmafgpu__gpu_edits_destroy(vmafgpu *v) {
@@ -33365,6 +33638,8 @@ static int vmafgpu__gpu_edits_destroy(vmafgpu *v) {
         error |= g->driver.event_destroy(g->edits->mapped);
     if (g->edits->scored)
         error |= g->driver.event_destroy(g->edits->scored);
+    if (g->edits->weighed)
+        error |= g->driver.event_destroy(g->edits->weighed);
     return error;
 }
 
@@ -33618,17 +33893,13 @@ static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint
     vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__MAP_SHARES], &shape, stream, &launch);
 }
 
-/* Launches the kernels for the map of a pair. They run after the kernels for the sums of the pair. They are distributed
- * over all streams, since most of them do not depend on each other. All maps use the same memory, so each map waits for
- * the previous map. */
-static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
-    vmafgpu__gpu *g = v->gpu;
-    vmafgpu__gpu_edits *x = g->edits;
-    const int blocks = vmafgpu__map_count(&v->config), is_on_device = slot->map.memory == VMAFGPU_MEMORY_DEVICE;
+/* Launches the kernels that compute the derivatives of the prediction with respect to the sums of a pair. weights:
+ * address of the weights of slopes, or 0. */
+static void vmafgpu__launch_gradient(vmafgpu *v, const vmafgpu__slot *slot, uint64_t weights) {
+    const vmafgpu__gpu_edits *x = v->gpu->edits;
+    const vmafgpu__smooth *s = &v->edits->smooth;
     const vmafgpu__shape finalise = { { 1, 1, 1 }, VMAFGPU__MAP_FINALISE_THREADS, 0 };
     const vmafgpu__shape slopes = { { 1, 1, 1 }, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED };
-    const vmafgpu__map_blocks map = vmafgpu__map_of(v, v->config.map_block_size, 0, blocks);
-    void *stream = slot->streams[0];
     vmafgpu__map_finalise_launch base;
     vmafgpu__map_slope_launch of;
     base.smooth = (vmafgpu__smooth *)(uintptr_t)x->smooth;
@@ -33640,6 +33911,25 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     of.table = (const double *)(uintptr_t)x->table;
     of.vectors = (const uint16_t *)(uintptr_t)x->vectors;
     of.slopes = (double *)(uintptr_t)x->slopes;
+    of.weights = (vmafgpu__slopes_weights *)(uintptr_t)weights;
+    of.adm = -1;
+    of.bit_depth = v->config.bit_depth;
+    for (int i = 0; i < s->inputs; i++)
+        if (s->input[i].kind == VMAFGPU__SMOOTH_ADM)
+            of.adm = s->input[i].extractor;
+    vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_FINALISE], &finalise, slot->streams[0], &base);
+    vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_SLOPES], &slopes, slot->streams[0], &of);
+}
+
+/* Launches the kernels for the map of a pair. They run after the kernels for the sums of the pair. They are distributed
+ * over all streams, since most of them do not depend on each other. All maps use the same memory, so each map waits for
+ * the previous map. */
+static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__gpu_edits *x = g->edits;
+    const int blocks = vmafgpu__map_count(&v->config), is_on_device = slot->map.memory == VMAFGPU_MEMORY_DEVICE;
+    const vmafgpu__map_blocks map = vmafgpu__map_of(v, v->config.map_block_size, 0, blocks);
+    void *stream = slot->streams[0];
     x->slot = (int)(slot - g->slots);
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0)); /* for the first map, this does not wait */
     vmafgpu__clear_map(v, &map, stream);
@@ -33648,8 +33938,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[i], x->scored, 0));
     vmafgpu__map_vif(v, &map, 0, 1, slot->streams[2]);
     vmafgpu__map_adm(v, &map, slot->streams[1]);
-    vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_FINALISE], &finalise, stream, &base);
-    vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_SLOPES], &slopes, stream, &of);
+    vmafgpu__launch_gradient(v, slot, 0);
     vmafgpu__map_vif(v, &map, 1, VMAFGPU__SCALES, stream);
     for (int i = 1; i < VMAFGPU__STREAMS; i++) {
         (void)VMAFGPU__GPU_CALL(v, event_record, (slot->branch[i], slot->streams[i]));
@@ -33686,6 +33975,198 @@ static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block
     return g->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
 }
 
+/* ---- slopes ---- */
+
+/* Computes the weights from the derivatives with respect to the sums. */
+static void vmafgpu__edits_slopes_weights(const vmafgpu *v, vmafgpu__slopes_weights *out) {
+    const double code_value = 1.0 / (1 << (v->config.bit_depth - 8)), *slopes = v->edits->slopes;
+    const double(*unit)[VMAFGPU__BANDS] = vmafgpu__edits_units(v);
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        out->vif[s] = vmafgpu__slopes_vif_weight(slopes[VMAFGPU__SLOPE_VIF + s], code_value);
+        for (int i = 0; i < 2; i++)
+            for (int b = 0; b < VMAFGPU__BANDS; b++)
+                out->adm[s][i][b] = vmafgpu__slopes_adm_weight(
+                    slopes[(i ? VMAFGPU__SLOPE_AIM : VMAFGPU__SLOPE_ADM) + s * VMAFGPU__BANDS + b],
+                    unit ? unit[s][b] : 0, code_value);
+    }
+}
+
+/* Launches the kernels that compute the derivatives of VIF with respect to variances. They need no weights. */
+static void vmafgpu__launch_slopes_terms(vmafgpu *v, void *stream) {
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        vmafgpu__edit_vif_launch launch;
+        const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, v->edits->vif->variant, s, &launch);
+        launch.terms = (int32_t *)(uintptr_t)v->gpu->edits->by_sample.terms[s];
+        vmafgpu__edit_vif_start(v, VMAFGPU__KERNEL_SLOPES_TERMS, s, launch.vif.width, launch.vif.height, shape, &launch,
+                                stream);
+    }
+}
+
+/* Launches the kernels that compute the slopes of VIF from these derivatives, and write them to `out`. */
+static void vmafgpu__launch_slopes_vif(vmafgpu *v, uint64_t out, ptrdiff_t pitch, void *stream) {
+    const vmafgpu__gpu_edits *x = v->gpu->edits;
+    for (int s = VMAFGPU__SCALES - 1; s >= 0; s--) {
+        vmafgpu__edit_vif_launch of_edits;
+        vmafgpu__slopes_vif_launch launch;
+        vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, v->edits->vif->variant, s, &of_edits);
+        memset(&launch, 0, sizeof launch);
+        launch.vif = of_edits.vif;
+        launch.weights = (const vmafgpu__slopes_weights *)(uintptr_t)x->by_sample.weights;
+        launch.terms = (const float *)(uintptr_t)x->by_sample.terms[s];
+        launch.smaller = s + 1 < VMAFGPU__SCALES ? (const float *)(uintptr_t)x->by_sample.vif[s + 1] : NULL;
+        launch.out = (unsigned char *)(uintptr_t)(s ? x->by_sample.vif[s] : out);
+        launch.pitch = s ? launch.vif.width * (int)sizeof(float) : (int64_t)pitch;
+        shape.grid[0] = (uint32_t)vmafgpu__divide_up(launch.vif.width, VMAFGPU__SLOPES_WIDTH(s));
+        shape.grid[1] = (uint32_t)vmafgpu__divide_up(launch.vif.height, VMAFGPU__SLOPES_HEIGHT);
+        shape.grid[2] = 1;
+        shape.threads = VMAFGPU__SLOPES_THREADS;
+        shape.shared = VMAFGPU__SLOPES_VIF_SHARED;
+        vmafgpu__gpu_launch(v, x->functions[VMAFGPU__KERNEL_SLOPES_VIF + vmafgpu__vif_input(s, v->config.bit_depth)],
+                            &shape, stream, &launch);
+    }
+}
+
+/* Launches the kernel that applies the adjoint of the wavelet of a scale. */
+static void vmafgpu__launch_slopes_wavelet(vmafgpu *v, vmafgpu__slopes_adm_launch *launch, void *stream) {
+    const vmafgpu__shape shape = {
+        { (uint32_t)vmafgpu__divide_up(launch->adm.geometry.w, VMAFGPU__SLOPES_MERGE_WIDTH),
+          (uint32_t)vmafgpu__divide_up(launch->adm.input_height, VMAFGPU__SLOPES_MERGE_HEIGHT), 1 },
+        VMAFGPU__SLOPES_THREADS,
+        VMAFGPU__SLOPES_MERGE_SHARED,
+    };
+    vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_WAVELET], &shape, stream, launch);
+}
+
+/* Fills in the arguments of the kernels for the slopes of ADM at a scale. */
+static void vmafgpu__slopes_adm_fill(vmafgpu *v, int s, uint64_t out, ptrdiff_t pitch,
+                                     vmafgpu__slopes_adm_launch *launch) {
+    const vmafgpu__gpu_edits *x = v->gpu->edits;
+    vmafgpu__edit_adm_launch of_edits;
+    memset(launch, 0, sizeof *launch);
+    (void)vmafgpu__edit_adm_fill(v, v->edits->adm->variant, s, &of_edits);
+    launch->adm = of_edits.adm;
+    launch->weights = (const vmafgpu__slopes_weights *)(uintptr_t)x->by_sample.weights;
+    launch->bands = (float *)(uintptr_t)x->by_sample.bands[s];
+    launch->smaller = s + 1 < VMAFGPU__SCALES ? (const float *)(uintptr_t)x->by_sample.adm[s + 1] : NULL;
+    launch->out = (unsigned char *)(uintptr_t)(s ? x->by_sample.adm[s] : out);
+    launch->pitch = s ? launch->adm.input_width * (int)sizeof(float) : (int64_t)pitch;
+    launch->adds = s == 0 && v->edits->vif;
+}
+
+/* Launches the kernels that compute the slopes of ADM, except for the last kernel, which adds them to the output. */
+static void vmafgpu__launch_slopes_adm(vmafgpu *v, void *stream) {
+    for (int s = VMAFGPU__SCALES - 1; s >= 0; s--) {
+        const int input = vmafgpu__adm_input(s, v->config.bit_depth);
+        vmafgpu__slopes_adm_launch launch;
+        vmafgpu__slopes_adm_fill(v, s, 0, 0, &launch);
+        const vmafgpu__adm_geometry *g = &launch.adm.geometry;
+        const int left = g->left > 0 ? g->left - 1 : 0, top = g->top > 0 ? g->top - 1 : 0;
+        const vmafgpu__shape shape = { { (uint32_t)vmafgpu__divide_up(g->w - 2 * left, VMAFGPU__SLOPES_TILE),
+                                         (uint32_t)vmafgpu__divide_up(g->h - 2 * top, VMAFGPU__SLOPES_TILE), 1 },
+                                       VMAFGPU__SLOPES_THREADS,
+                                       VMAFGPU__SLOPES_ADM_SHARED };
+        vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_BANDS + input], &shape, stream, &launch);
+        if (s)
+            vmafgpu__launch_slopes_wavelet(v, &launch, stream);
+    }
+}
+
+/* Launches the kernel that writes the slopes of ADM to `out`, or adds them to those of VIF. If the model does not use
+ * ADM, `out` is complete, unless it does not use VIF either: all slopes are then 0. */
+static void vmafgpu__launch_slopes_last(vmafgpu *v, uint64_t out, ptrdiff_t pitch, void *stream) {
+    vmafgpu__slopes_adm_launch launch;
+    if (v->edits->adm) {
+        vmafgpu__slopes_adm_fill(v, 0, out, pitch, &launch);
+        vmafgpu__launch_slopes_wavelet(v, &launch, stream);
+        return;
+    }
+    for (int y = 0; y < v->config.height && !v->edits->vif; y++)
+        (void)VMAFGPU__GPU_CALL(
+            v, fill,
+            (out + (uint64_t)((int64_t)y * (int64_t)pitch), 0, sizeof(float) * (size_t)v->config.width, stream));
+}
+
+/* The address and pitch of slopes on the device: those of the caller, or those of memory from which they are copied. */
+typedef struct vmafgpu__slopes_target {
+    uint64_t out;
+    ptrdiff_t pitch;
+} vmafgpu__slopes_target;
+
+static vmafgpu__slopes_target vmafgpu__slopes_target_of(const vmafgpu *v, const vmafgpu__wanted_slopes *wanted) {
+    const int is_on_device = wanted->memory == VMAFGPU_MEMORY_DEVICE;
+    vmafgpu__slopes_target target;
+    target.out = is_on_device ? (uint64_t)(uintptr_t)wanted->samples : v->gpu->edits->by_sample.out;
+    target.pitch = is_on_device ? wanted->pitch : (ptrdiff_t)sizeof(float) * v->config.width;
+    return target;
+}
+
+/* Copies slopes to the host if the caller's memory is there. Bytes between rows do not change. */
+static void vmafgpu__copy_slopes(vmafgpu *v, const vmafgpu__wanted_slopes *wanted, void *stream) {
+    const size_t row = sizeof(float) * (size_t)v->config.width;
+    const int is_packed = wanted->pitch == (ptrdiff_t)row, count = is_packed ? 1 : v->config.height;
+    for (int y = 0; y < count && wanted->memory != VMAFGPU_MEMORY_DEVICE; y++)
+        (void)VMAFGPU__GPU_CALL(v, copy_out,
+                                ((unsigned char *)wanted->samples + y * wanted->pitch,
+                                 v->gpu->edits->by_sample.out + (uint64_t)y * row,
+                                 is_packed ? row * (size_t)v->config.height : row, stream));
+}
+
+/* Computes the slopes of all samples of the base. */
+static vmafgpu_result vmafgpu__edits_slopes_gpu(vmafgpu *v, const vmafgpu__wanted_slopes *wanted) {
+    vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__slopes_target target = vmafgpu__slopes_target_of(v, wanted);
+    void *stream = vmafgpu__edit_stream(g, &g->edits->lanes[0]);
+    vmafgpu__slopes_weights weights;
+    (void)vmafgpu__edits_slopes(v, v->edits->slopes);
+    vmafgpu__edits_slopes_weights(v, &weights);
+    vmafgpu__gpu_enter(v);
+    (void)VMAFGPU__GPU_CALL(v, copy_in, (g->edits->by_sample.weights, &weights, sizeof weights, stream));
+    if (v->edits->vif) {
+        vmafgpu__launch_slopes_terms(v, stream);
+        vmafgpu__launch_slopes_vif(v, target.out, target.pitch, stream);
+    }
+    if (v->edits->adm)
+        vmafgpu__launch_slopes_adm(v, stream);
+    vmafgpu__launch_slopes_last(v, target.out, target.pitch, stream);
+    vmafgpu__copy_slopes(v, wanted, stream);
+    (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
+    vmafgpu__gpu_leave(v);
+    vmafgpu__gpu_drain(v);
+    return g->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
+}
+
+/* Launches the kernels for the slopes of a pair, which run after the kernels for its sums. The derivatives with respect
+ * to variances need no weights, so they are computed at the same time as these. All slopes and maps use the same
+ * memory, so each waits for the previous one. */
+static void vmafgpu__launch_slopes(vmafgpu *v, const vmafgpu__slot *slot) {
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__gpu_edits *x = g->edits;
+    const vmafgpu__slopes_target target = vmafgpu__slopes_target_of(v, &slot->slopes);
+    void *stream = slot->streams[0];
+    x->slot = (int)(slot - g->slots);
+    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0)); /* for the first, this does not wait */
+    (void)VMAFGPU__GPU_CALL(v, event_record, (x->scored, stream));
+    for (int i = 1; i < VMAFGPU__STREAMS; i++)
+        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[i], x->scored, 0));
+    vmafgpu__launch_gradient(v, slot, x->by_sample.weights);
+    if (v->edits->vif)
+        vmafgpu__launch_slopes_terms(v, slot->streams[2]);
+    (void)VMAFGPU__GPU_CALL(v, event_record, (x->weighed, stream));
+    for (int i = 1; i < VMAFGPU__STREAMS; i++)
+        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[i], x->weighed, 0));
+    if (v->edits->adm)
+        vmafgpu__launch_slopes_adm(v, slot->streams[1]);
+    if (v->edits->vif)
+        vmafgpu__launch_slopes_vif(v, target.out, target.pitch, slot->streams[2]);
+    for (int i = 1; i < VMAFGPU__STREAMS; i++) {
+        (void)VMAFGPU__GPU_CALL(v, event_record, (slot->branch[i], slot->streams[i]));
+        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, slot->branch[i], 0));
+    }
+    vmafgpu__launch_slopes_last(v, target.out, target.pitch, stream);
+    vmafgpu__copy_slopes(v, &slot->slopes, stream);
+    (void)VMAFGPU__GPU_CALL(v, event_record, (x->mapped, stream));
+}
+
 /* For each sum that vmafgpu_edit_sums reports, finds its position within a record. */
 static void vmafgpu__find_shown(const vmafgpu *v, int *shown) {
     const vmafgpu__edits *x = v->edits;
@@ -33709,11 +34190,11 @@ static void vmafgpu__gpu_edits_carve(const vmafgpu *v, vmafgpu__carver *c) {
     }
 }
 
-/* Prepares edits and, if config.map_block_size is set, the maps of pairs. */
+/* Prepares edits, and the maps and slopes of pairs. */
 static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
     void *stream = v->gpu->slots[0].streams[0];
     vmafgpu__find_shown(v, v->gpu->edits->shown);
-    if (!v->config.map_block_size)
+    if (!vmafgpu__maps_pairs(&v->config))
         return VMAFGPU_OK;
     vmafgpu__gpu_enter(v);
     vmafgpu__bring_smooth(v, stream);
@@ -34160,14 +34641,15 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
 }
 
 static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
-    VMAFGPU__SET(size, sizeof(vmafgpu__gpu_edits)),    VMAFGPU__SET(list_kernels, vmafgpu__list_edit_kernels),
-    VMAFGPU__SET(lay_out, vmafgpu__gpu_edits_lay_out), VMAFGPU__SET(create, vmafgpu__gpu_edits_create),
-    VMAFGPU__SET(destroy, vmafgpu__gpu_edits_destroy), VMAFGPU__SET(launch_map, vmafgpu__launch_map),
-    VMAFGPU__SET(test, vmafgpu__test_edits),           VMAFGPU__SET(carve, vmafgpu__gpu_edits_carve),
-    VMAFGPU__SET(open, vmafgpu__gpu_edits_open),       VMAFGPU__SET(alone, vmafgpu__edits_alone),
-    VMAFGPU__SET(begun, vmafgpu__gpu_edits_begun),     VMAFGPU__SET(finalise, vmafgpu__edits_finalise_gpu),
-    VMAFGPU__SET(try_all, vmafgpu__edits_try_gpu),     VMAFGPU__SET(commit, vmafgpu__edits_commit_gpu),
-    VMAFGPU__SET(map, vmafgpu__edits_map_gpu),
+    VMAFGPU__SET(size, sizeof(vmafgpu__gpu_edits)),      VMAFGPU__SET(list_kernels, vmafgpu__list_edit_kernels),
+    VMAFGPU__SET(lay_out, vmafgpu__gpu_edits_lay_out),   VMAFGPU__SET(create, vmafgpu__gpu_edits_create),
+    VMAFGPU__SET(destroy, vmafgpu__gpu_edits_destroy),   VMAFGPU__SET(launch_map, vmafgpu__launch_map),
+    VMAFGPU__SET(launch_slopes, vmafgpu__launch_slopes), VMAFGPU__SET(test, vmafgpu__test_edits),
+    VMAFGPU__SET(carve, vmafgpu__gpu_edits_carve),       VMAFGPU__SET(open, vmafgpu__gpu_edits_open),
+    VMAFGPU__SET(alone, vmafgpu__edits_alone),           VMAFGPU__SET(begun, vmafgpu__gpu_edits_begun),
+    VMAFGPU__SET(finalise, vmafgpu__edits_finalise_gpu), VMAFGPU__SET(try_all, vmafgpu__edits_try_gpu),
+    VMAFGPU__SET(commit, vmafgpu__edits_commit_gpu),     VMAFGPU__SET(map, vmafgpu__edits_map_gpu),
+    VMAFGPU__SET(slopes, vmafgpu__edits_slopes_gpu),
 };
 #endif /* !VMAFGPU_NO_EDITS && !VMAFGPU_NO_GPU */
 
@@ -34787,18 +35269,20 @@ static const char *vmafgpu__map_lacks(const vmafgpu *v) {
 static int vmafgpu__needs_cpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
-    const char *lacks = c->map_block_size ? vmafgpu__map_lacks(v) : NULL;
+    const char *lacks = vmafgpu__maps_pairs(c) ? vmafgpu__map_lacks(v) : NULL;
     if (v->tag_count == VMAFGPU__TAGS_ON_CPU) {
         vmafgpu__message(v->note, sizeof v->note, "tags of pairs in flight: out of memory (%llu bytes)",
                          (unsigned long long)(VMAFGPU__TAGS * sizeof *v->tags));
         return 1;
     }
     if (lacks) {
-        vmafgpu__message(v->note, sizeof v->note, "config.map_block_size: maps are not supported on %s", lacks);
+        vmafgpu__message(v->note, sizeof v->note, "config.%s are not supported on %s",
+                         c->map_block_size ? "map_block_size: maps" : "slopes: slopes of pairs", lacks);
         return 1;
     }
-    if (c->slopes) {
-        vmafgpu__message(v->note, sizeof v->note, "config.slopes: slopes are not supported on GPUs");
+    if (c->slopes && !c->live && !c->max_edit_size) {
+        vmafgpu__message(v->note, sizeof v->note,
+                         "config.slopes: GPUs require config.live, or config.max_edit_size for slopes of edits");
         return 1;
     }
     if (c->max_edit_size && (c->gpu.device_count || (!is_named && c->gpu.frame_memory < VMAFGPU_MEMORY_DEVICE))) {
@@ -34841,7 +35325,7 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     /* With maps, do not open the GPU later: all maps must come from the same backend. */
     const int is_later = c->gpu.open_in_background && c->backend == VMAFGPU_BACKEND_AUTO &&
-                         c->gpu.frame_memory < VMAFGPU_MEMORY_DEVICE && !c->map_block_size;
+                         c->gpu.frame_memory < VMAFGPU_MEMORY_DEVICE && !vmafgpu__maps_pairs(c);
     vmafgpu_result result = VMAFGPU_AGAIN;
     if (c->gpu.device_count || is_later) {
         v->backend = &vmafgpu__fleet_backend;
@@ -35306,6 +35790,11 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
 static vmafgpu_result vmafgpu__reset(vmafgpu *v) {
     v->lending.count = 0;
     v->map.shares = NULL;
+    v->slopes.samples = NULL;
+#ifndef VMAFGPU_NO_EDITS
+    if (v->edits)
+        v->edits->waiting_count = 0;
+#endif
     v->backend->reset(v);
     vmafgpu__clear_clip(v);
     v->error[0] = 0;
@@ -35379,8 +35868,10 @@ static vmafgpu_result vmafgpu__submit(vmafgpu *v, const char *kind, int64_t *cou
     job.distorted = distorted;
     job.count = distorted != NULL;
     job.skipped = count == &v->pushed && v->pushed % v->config.subsample != 0;
-    if (count == &v->pushed && !job.skipped)
+    if (count == &v->pushed && !job.skipped) {
         job.map = v->map;
+        job.slopes = v->slopes;
+    }
     job.position = position;
     job.history = position < 2 ? (int)position : 2;
     const int64_t before = v->backend->needs(v, position, 0);
@@ -35491,6 +35982,12 @@ static vmafgpu_result vmafgpu__push(vmafgpu *v, const char *function, const vmaf
         vmafgpu__map_pair(v, vmafgpu__row(v, row));
 #endif
     v->map.shares = wanted ? NULL : v->map.shares;
+#ifndef VMAFGPU_NO_EDITS
+    vmafgpu__slopes_advance(v);
+    if (v->slopes.samples && wanted && !v->edits_on_gpu)
+        vmafgpu__slopes_pushed(v, v->pushed - 1, &v->slopes);
+#endif
+    v->slopes.samples = wanted ? NULL : v->slopes.samples;
     return result;
 }
 
@@ -35508,7 +36005,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
  * must already have acquired the first context. Returns the number of acquired contexts, including the first. */
 static int vmafgpu__group(vmafgpu *const *contexts, int count, const char *function) {
     const vmafgpu *v = contexts[0];
-    if (v->backend != &vmafgpu__cpu_backend || v->pushed % v->config.subsample)
+    if (v->backend != &vmafgpu__cpu_backend || v->config.slopes || v->pushed % v->config.subsample)
         return 1;
     int n = 1;
     while (n < count && n < v->config.contexts_per_pass && vmafgpu__enter(contexts[n], function, 0) == VMAFGPU_OK) {
@@ -35593,9 +36090,13 @@ static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, 
         result = vmafgpu__check_frame(v, function, "reference", reference);
     if (result == VMAFGPU_OK && vmafgpu__uses_references(v, 1))
         result = vmafgpu__check_chroma(v, function, "reference", reference);
-    return result == VMAFGPU_OK ? vmafgpu__submit(v, phase == VMAFGPU__SEEDING ? "preceding frame" : "following frame",
-                                                  count, reference, NULL, 1)
-                                : result;
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__submit(v, phase == VMAFGPU__SEEDING ? "preceding frame" : "following frame", count, reference,
+                                 NULL, 1);
+#ifndef VMAFGPU_NO_EDITS
+    vmafgpu__slopes_advance(v);
+#endif
+    return result;
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_push_preceding(vmafgpu *context, const vmafgpu_frame *reference) {
@@ -35651,6 +36152,9 @@ static vmafgpu_result vmafgpu__flush(vmafgpu *v) {
     vmafgpu__finalise(v);
     v->flushed = 1;
     vmafgpu__advance(v, 1);
+#ifndef VMAFGPU_NO_EDITS
+    vmafgpu__slopes_advance(v);
+#endif
     return v->first_failed_frame < 0 ? VMAFGPU_OK
                                      : vmafgpu__fail_frame(v, v->first_failed_frame, v->first_failed_result);
 }
@@ -35869,29 +36373,63 @@ static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blo
     return blocks ? vmafgpu__edits_map(v, size, blocks, NULL) : VMAFGPU_OK;
 }
 
-static vmafgpu_result vmafgpu__edit_slopes(vmafgpu *v, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory) {
-    static const char function[] = "vmafgpu_edit_slopes";
+/* Checks the arguments of a function that writes slopes. `slopes` is not NULL. */
+static vmafgpu_result vmafgpu__check_slopes(vmafgpu *v, const char *function, const float *slopes, ptrdiff_t pitch,
+                                            vmafgpu_memory memory) {
     const ptrdiff_t least = (ptrdiff_t)v->config.width * (ptrdiff_t)sizeof *slopes,
                     furthest = PTRDIFF_MAX / v->config.height;
-    if (!v->config.slopes)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.slopes is 0; set it for slopes", function);
-    const vmafgpu_result result = vmafgpu__edits_ready(v, function, 1);
-    if (result != VMAFGPU_OK)
-        return result;
-    if (memory != VMAFGPU_MEMORY_HOST && memory != VMAFGPU_MEMORY_PINNED)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             "%s: memory is invalid (%d); use host or pinned with the CPU backend", function,
-                             (int)memory);
-    if (!slopes || (uintptr_t)slopes % sizeof *slopes)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             slopes ? "%s: slopes is not aligned to %d bytes" : "%s: slopes is NULL", function,
+    if (memory != VMAFGPU_MEMORY_HOST && memory != VMAFGPU_MEMORY_PINNED &&
+        (memory != VMAFGPU_MEMORY_DEVICE || !v->edits_on_gpu))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: memory is invalid (%d); use host%s", function, (int)memory,
+                             v->edits_on_gpu ? ", pinned or device" : " or pinned with the CPU backend");
+    if ((uintptr_t)slopes % sizeof *slopes)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: slopes is not aligned to %d bytes", function,
                              (int)sizeof *slopes);
     if ((pitch && pitch < least && pitch > -least) || pitch > furthest || pitch < -furthest ||
         pitch % (ptrdiff_t)sizeof *slopes)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
                              "%s: pitch is invalid (%lld bytes); a row has %lld bytes, use a multiple of %d", function,
                              (long long)pitch, (long long)least, (int)sizeof *slopes);
-    return vmafgpu__edits_sample_slopes(v, slopes, pitch ? pitch : least);
+    return VMAFGPU_OK;
+}
+
+/* Returns the distance between rows of slopes in bytes. */
+static ptrdiff_t vmafgpu__slopes_pitch(const vmafgpu *v, ptrdiff_t pitch) {
+    return pitch ? pitch : (ptrdiff_t)v->config.width * (ptrdiff_t)sizeof(float);
+}
+
+static vmafgpu_result vmafgpu__edit_slopes(vmafgpu *v, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory) {
+    static const char function[] = "vmafgpu_edit_slopes";
+    if (!v->config.slopes)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.slopes is 0; set it for slopes", function);
+    vmafgpu_result result = vmafgpu__edits_ready(v, function, 1);
+    if (result == VMAFGPU_OK && !slopes)
+        result = vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: slopes is NULL", function);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__check_slopes(v, function, slopes, pitch, memory);
+    if (result != VMAFGPU_OK)
+        return result;
+    const vmafgpu__wanted_slopes wanted = { slopes, vmafgpu__slopes_pitch(v, pitch), memory };
+    return v->edits_on_gpu ? v->edits_on_gpu->slopes(v, &wanted)
+                           : vmafgpu__edits_sample_slopes(v, 0, slopes, wanted.pitch);
+}
+
+static vmafgpu_result vmafgpu__slopes_next(vmafgpu *v, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory) {
+    static const char function[] = "vmafgpu_slopes_next";
+    if (!v->config.slopes)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.slopes is 0; set it for slopes", function);
+    if (v->edits_on_gpu && !v->config.live)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.live is 0; GPUs require it for slopes of pairs",
+                             function);
+    const vmafgpu_result result = slopes ? vmafgpu__check_slopes(v, function, slopes, pitch, memory) : VMAFGPU_OK;
+    if (result != VMAFGPU_OK)
+        return result;
+    if (v->backend->has_failed && v->backend->has_failed(v))
+        return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%s: %.400s", function, v->note);
+    v->slopes.samples = slopes;
+    v->slopes.pitch = vmafgpu__slopes_pitch(v, pitch);
+    v->slopes.memory = memory;
+    return VMAFGPU_OK;
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *reference,
@@ -35923,6 +36461,11 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
 VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, ptrdiff_t pitch,
                                                vmafgpu_memory memory) {
     VMAFGPU__CALL(context, "vmafgpu_edit_slopes", 0, vmafgpu__edit_slopes(context, slopes, pitch, memory));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_slopes_next(vmafgpu *context, float *slopes, ptrdiff_t pitch,
+                                               vmafgpu_memory memory) {
+    VMAFGPU__CALL(context, "vmafgpu_slopes_next", 0, vmafgpu__slopes_next(context, slopes, pitch, memory));
 }
 
 #else /* VMAFGPU_NO_EDITS: config.max_edit_size is 0 in all open contexts */
@@ -35961,6 +36504,12 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, 
                                                vmafgpu_memory memory) {
     (void)slopes, (void)pitch, (void)memory;
     VMAFGPU__CALL(context, "vmafgpu_edit_slopes", 0, vmafgpu__edits_check(context));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_slopes_next(vmafgpu *context, float *slopes, ptrdiff_t pitch,
+                                               vmafgpu_memory memory) {
+    (void)slopes, (void)pitch, (void)memory;
+    VMAFGPU__CALL(context, "vmafgpu_slopes_next", 0, vmafgpu__edits_check(context));
 }
 
 #endif /* VMAFGPU_NO_EDITS */

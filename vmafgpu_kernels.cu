@@ -12,6 +12,7 @@
  *
  * SECTIONS: >>primitives >>nvidia primitives >>shared arithmetic >>import >>pixels >>motion >>vif >>adm >>cambi >>speed
  *           >>squares >>chains >>float vif >>float motion >>float ansnr >>float adm >>ssim >>psnr_hvs >>ciede >>edits
+ *           >>slopes
  */
 
 /* ================================================================================================
@@ -8570,8 +8571,9 @@ GPU_FN int32_t edit_log(uint32_t v, const uint8_t *table) {
 }
 
 /* How the contributions of samples to the sums are used. EDIT_CHANGES sums the changes caused by an edit. EDIT_STORES
- * stores the contributions of the base; EDIT_BLOCKS sums them by blocks of a map. */
-enum EditUse { EDIT_CHANGES, EDIT_STORES, EDIT_BLOCKS };
+ * stores the contributions of the base; EDIT_BLOCKS sums them by blocks of a map. EDIT_SLOPES stores the derivatives of
+ * the contributions, see >>slopes. */
+enum EditUse { EDIT_CHANGES, EDIT_STORES, EDIT_BLOCKS, EDIT_SLOPES };
 
 /* A tile in shared memory. Its rows are `stride` words apart, which is 4 times an odd number, so that 16-byte accesses
  * have no bank conflicts. The planes are means (those of the edited picture in the high halves), squares of the
@@ -8862,6 +8864,50 @@ GPU_FN void map_vif(const vmafgpu__edit_vif_launch &launch, int32_t x, int32_t y
     }
 }
 
+/* Replaces the variances of EDIT_RUN samples by the bits of three derivatives: a2, a12 and 2 a2 m2 + a12 m1. This is
+ * vmafgpu__slopes_variances() of vmafgpu.h, with the same operations in the same order. */
+GPU_FN void slopes_terms(double gain_limit, const uint32_t (&mean)[2][EDIT_RUN], int32_t (&s1)[EDIT_RUN],
+                         int32_t (&s2)[EDIT_RUN], int32_t (&s12)[EDIT_RUN]) {
+    const float per_grey = 94548.456f, inverse = 1.0576589e-05f; /* 65536 / ln(2), and its inverse */
+#pragma unroll
+    for (int i = 0; i < EDIT_RUN; i++) {
+        const float m1 = (float)(int32_t)(mean[0][i] - 0x80000000u) * (1.0f / 16777216),
+                    m2 = (float)(int32_t)(mean[1][i] - 0x80000000u) * (1.0f / 16777216);
+        const bool is_flat = s1[i] < VMAFGPU__VIF_NOISE, is_lost = s12[i] <= 0 || s2[i] <= 0;
+        const double x1 = (double)(is_flat ? VMAFGPU__VIF_NOISE : s1[i]), x12 = (double)s12[i];
+        const double gain = quotient(x12, x1 + VMAFGPU__VIF_EPSILON), left = (double)s2[i] - gain * x12;
+        const double limited = gain < gain_limit ? gain : gain_limit, signal = limited * limited * x1;
+        const bool has_rest = left >= 1, is_limited = gain > gain_limit;
+        const float n1 = (float)((has_rest ? left : 0) + VMAFGPU__VIF_NOISE), more = (float)(signal >= 1 ? signal : 0);
+        const float g = (float)gain, i1 = quotient(per_grey, n1), i2 = quotient(per_grey, n1 + more);
+        const float a2 = has_rest ? -(more * i1 * i2 * inverse) : 0;
+        const float a12 = is_limited ? -(2 * g * a2) : 2 * g * (has_rest ? i1 : i2);
+        const float by2 = is_flat ? -4 / 65025.0f : is_lost ? 0 : a2, by12 = is_flat || is_lost ? 0 : a12;
+        s1[i] = (int32_t)bits_of(2 * by2 * m2 + by12 * m1);
+        s2[i] = (int32_t)bits_of(by2);
+        s12[i] = (int32_t)bits_of(by12);
+    }
+}
+
+/* Stores the derivatives of a tile in three planes. */
+GPU_FN void slopes_store(int32_t *to, int64_t plane, int32_t width, int32_t columns, int32_t rows, int32_t wide,
+                         const int32_t *rest, const int32_t *by2, const int32_t *by12) {
+    const int32_t down = (int32_t)block_threads() / columns, along = (int32_t)block_threads() % columns;
+    int32_t row = (int32_t)thread_index() / columns, column = (int32_t)thread_index() % columns;
+#pragma unroll 1
+    while (row < rows) {
+        const int32_t of = row * wide + column;
+        int32_t *out = to + row * (int64_t)width + column;
+        store(out, by2[of]);
+        store(out + plane, by12[of]);
+        store(out + 2 * plane, rest[of]);
+        row += down;
+        column += along;
+        if (column >= columns)
+            column -= columns, row++;
+    }
+}
+
 template <int SCALE, int BYTES, EditUse USE> GPU_FN void edit_vif(const vmafgpu__edit_vif_launch &launch) {
     using Tile = EditTile<SCALE, USE>;
     constexpr int REACH = Tile::REACH;
@@ -8940,6 +8986,8 @@ template <int SCALE, int BYTES, EditUse USE> GPU_FN void edit_vif(const vmafgpu_
         }
         edit_vif_variances<SCALE>(in + Tile::SQUARES * tile.plane, mean[1], mean[1], s2);
         edit_vif_variances<SCALE>(in + Tile::PRODUCTS * tile.plane, mean[0], mean[1], s12);
+        if constexpr (USE == EDIT_SLOPES)
+            slopes_terms(vif.gain.limit, mean, s1, s2, s12);
 #pragma unroll
         for (int i = 0; i < EDIT_RUN; i++) {
             s2_of[to + i] = s2[i];
@@ -8949,6 +8997,11 @@ template <int SCALE, int BYTES, EditUse USE> GPU_FN void edit_vif(const vmafgpu_
         }
     }
     block_barrier();
+
+    if constexpr (USE == EDIT_SLOPES) {
+        slopes_store(launch.terms + at, plane, vif.width, columns, rows, wide, s1_of, s2_of, s12_of);
+        return;
+    }
 
     if constexpr (USE == EDIT_BLOCKS) {
         map_vif<SCALE>(launch, x, y, columns, rows, wide, s1_of, s2_of, s12_of);
@@ -8998,6 +9051,9 @@ template <int SCALE, int BYTES, EditUse USE> GPU_FN void edit_vif(const vmafgpu_
     } \
     GPU_KERNEL(vmafgpu_map_vif_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 5) { \
         edit_vif<SCALE, BYTES, EDIT_BLOCKS>(launch); \
+    } \
+    GPU_KERNEL(vmafgpu_slopes_terms_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 5) { \
+        edit_vif<SCALE, BYTES, EDIT_SLOPES>(launch); \
     }
 EDIT_VIF_KERNEL(0_8, 0, 1)
 EDIT_VIF_KERNEL(0_16, 0, 2)
@@ -9425,8 +9481,19 @@ GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
     if (own < inputs)
         slopes[own] = quotient(slope * fetch(&s->input[own].slope), fetch(&s->slope));
     block_barrier();
-    if (own < VMAFGPU__SLOPES)
-        store(launch.slopes + own, vmafgpu__smooth_slope(s, slopes, own));
+    if (own >= VMAFGPU__SLOPES)
+        return;
+    const double by_sum = vmafgpu__smooth_slope(s, slopes, own), code_value = 1.0 / (1 << (launch.bit_depth - 8));
+    store(launch.slopes + own, by_sum);
+    if (launch.weights && own < VMAFGPU__SLOPE_NOISE)
+        store((uint32_t *)&launch.weights->vif[own], bits_of(vmafgpu__slopes_vif_weight(by_sum, code_value)));
+    if (launch.weights && own >= VMAFGPU__SLOPE_ADM) {
+        const int32_t i = own >= VMAFGPU__SLOPE_AIM, at = own - (i ? VMAFGPU__SLOPE_AIM : VMAFGPU__SLOPE_ADM),
+                      scale = at / VMAFGPU__BANDS, band = at % VMAFGPU__BANDS;
+        const double unit = launch.adm < 0 ? 0 : fetch(&s->adm[launch.adm].unit[scale][band]);
+        store((uint32_t *)&launch.weights->adm[scale][i][band],
+              bits_of(vmafgpu__slopes_adm_weight(by_sum, unit, code_value)));
+    }
 }
 
 GPU_KERNEL(vmafgpu_map_slopes, vmafgpu__map_slope_launch, VMAFGPU__MAP_SLOPE_THREADS, 1) {
@@ -9451,4 +9518,625 @@ GPU_FN void map_shares(const vmafgpu__map_launch &launch) {
 
 GPU_KERNEL(vmafgpu_map_shares, vmafgpu__map_launch, VMAFGPU__MAP_THREADS, 4) {
     map_shares(launch);
+}
+
+/* ================================================================================================
+ * >>slopes                                       derivatives with respect to samples
+ * ================================================================================================
+ * The section >>slopes of vmafgpu.h describes what is computed. Here, each output is computed with the same float
+ * operations in the same order as in that section; only the signs of zeros can differ in intermediate results. The kernels, per
+ * scale:
+ *   terms    (in >>edits, a use of the tiles of VIF) the derivatives of VIF with respect to variances, in three planes
+ *   vif      the adjoint of the filter of VIF, and the derivatives of the next scale
+ *   bands    the derivatives of ADM with respect to the coefficients
+ *   wavelet  the adjoint of the wavelet of ADM
+ */
+
+GPU_FN float slopes_load(const float *p) {
+    return float_bits(load((const uint32_t *)p));
+}
+GPU_FN void slopes_put(float *p, float v) {
+    store((uint32_t *)p, bits_of(v));
+}
+
+/* ---- VIF ---- */
+
+/* Returns the tap at a distance from the centre. */
+template <int SCALE> GPU_FN float slopes_tap(int t) {
+    return (float)vmafgpu__vif_taps[SCALE][(8 >> SCALE) + t] / 65536;
+}
+
+/* Filters 2 * reach + 1 values, from the centre outwards. */
+template <int SCALE> GPU_FN float slopes_filter(const float *v) {
+    constexpr int REACH = 8 >> SCALE;
+    float sum = slopes_tap<SCALE>(0) * v[REACH];
+#pragma unroll
+    for (int t = 1; t <= REACH; t++)
+        sum += slopes_tap<SCALE>(t) * (v[REACH - t] + v[REACH + t]);
+    return sum;
+}
+
+/* The same around sample `at` of a row or column. Samples first..end - 1 exist, the others are 0. Neighbours are `step`
+ * floats apart, and `origin` points to sample 0. This is used only at edges, so the loop is not unrolled. */
+template <int SCALE, bool SHARED>
+GPU_FN float slopes_outside(const float *origin, int64_t step, int32_t at, int32_t first, int32_t end) {
+    float sum = 0;
+#pragma unroll 1
+    for (int32_t t = 0; t <= 8 >> SCALE; t++) {
+        float v[2];
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            const int32_t i = k ? at + t : at - t;
+            const bool is_inside = i >= first && i < end;
+            const float *p = origin + (is_inside ? i : first) * step;
+            v[k] = !is_inside ? 0 : SHARED ? *p : slopes_load(p);
+        }
+        sum = t ? sum + slopes_tap<SCALE>(t) * (v[0] + v[1]) : slopes_tap<SCALE>(0) * v[0];
+    }
+    return sum;
+}
+
+/* Filters a column vertically: VIF_RUN rows from row y. Stores the results in shared memory, ROW floats apart. */
+template <int SCALE, int ROW>
+GPU_FN void slopes_down(const float *column, int32_t width, int32_t height, int32_t y, float *out) {
+    constexpr int REACH = 8 >> SCALE, COUNT = VIF_RUN + 2 * REACH;
+    float v[COUNT];
+    const float *p = column + (y - REACH) * (int64_t)width;
+    const bool is_inside = y >= REACH && y + VIF_RUN + REACH <= height;
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) {
+        v[k] = is_inside || (uint32_t)(y - REACH + k) < (uint32_t)height ? slopes_load(p) : 0;
+        p += width;
+    }
+#pragma unroll
+    for (int i = 0; i < VIF_RUN; i++)
+        out[i * ROW] = slopes_filter<SCALE>(v + i);
+    if (y > REACH && y + VIF_RUN <= height - 1 - REACH)
+        return;
+#pragma unroll 1
+    for (int i = 0; i < VIF_RUN; i++) {
+        const int32_t row = y + i;
+        if (row >= 1 && row <= REACH)
+            out[i * ROW] += slopes_outside<SCALE, false>(column, width, -row, 0, height);
+        if (row <= height - 2 && row >= height - 1 - REACH)
+            out[i * ROW] += slopes_outside<SCALE, false>(column, width, 2 * (height - 1) - row, 0, height);
+    }
+}
+
+/* Filters VIF_RUN neighbouring columns of a row in shared memory, of which `row` is the first sample that is needed. */
+template <int SCALE> GPU_FN void slopes_along(const float *row, float (&out)[VIF_RUN]) {
+    constexpr int REACH = 8 >> SCALE, COUNT = (VIF_RUN + 2 * REACH + 3) / 4 * 4;
+    uint32_t bits[COUNT];
+    float v[COUNT];
+    vif_load_row((const uint32_t *)row, bits);
+#pragma unroll
+    for (int k = 0; k < COUNT; k++)
+        v[k] = float_bits(bits[k]);
+#pragma unroll
+    for (int i = 0; i < VIF_RUN; i++)
+        out[i] = slopes_filter<SCALE>(v + i);
+}
+
+/* The adjoint of decimation and of the filter of scale NEXT, in one dimension: returns the result for an even or odd
+ * sample of the larger picture. `centre` points to the sample of the smaller one at half its position, rounded down. */
+template <int NEXT> GPU_FN float slopes_up_of(const float *centre, bool is_odd) {
+    constexpr int REACH = 8 >> NEXT;
+    float sum = is_odd ? slopes_tap<NEXT>(1) * (centre[0] + centre[1]) : slopes_tap<NEXT>(0) * centre[0];
+#pragma unroll
+    for (int t = 2; t <= REACH; t++)
+        if (is_odd == (t & 1))
+            sum += slopes_tap<NEXT>(t) * (centre[-(t / 2)] + centre[(t + 1) / 2]);
+    return sum;
+}
+
+/* The same for sample `at` of a row or column. Samples first..end - 1 of the smaller picture exist, the others
+ * are 0. Neighbours are `step` floats apart, and `origin` points to sample 0. */
+template <int NEXT, bool SHARED>
+GPU_FN float slopes_up_at(const float *origin, int64_t step, int32_t at, int32_t first, int32_t end) {
+    constexpr int REACH = 8 >> NEXT, COUNT = REACH == 1 ? 2 : REACH + 1;
+    const int32_t near = at >> 1; /* rounds down */
+    float v[COUNT];               /* samples near - REACH / 2.. */
+#pragma unroll
+    for (int k = 0; k < COUNT; k++) {
+        const int32_t i = near - REACH / 2 + k;
+        const bool is_inside = i >= first && i < end;
+        const float *p = origin + (is_inside ? i : first) * step;
+        v[k] = !is_inside ? 0 : SHARED ? *p : slopes_load(p);
+    }
+    return at & 1 ? slopes_up_of<NEXT>(v + REACH / 2, true) : slopes_up_of<NEXT>(v + REACH / 2, false);
+}
+
+/* The same for a column, with reflection at both ends of the larger picture, which has `size` samples. */
+template <int NEXT> GPU_FN float slopes_up(const float *origin, int64_t step, int32_t at, int32_t size, int32_t end) {
+    constexpr int REACH = 8 >> NEXT;
+    float sum = slopes_up_at<NEXT, false>(origin, step, at, 0, end);
+#pragma unroll 1
+    for (int side = at > REACH; side < 2; side++) {
+        const bool is_near = side ? at <= size - 2 && at >= size - 1 - REACH : at >= 1;
+        if (is_near)
+            sum += slopes_up_at<NEXT, false>(origin, step, side ? 2 * (size - 1) - at : -at, 0, end);
+    }
+    return sum;
+}
+
+/* Returns VIF_RUN samples, from a column that is a multiple of VIF_RUN, as centred grey levels. */
+template <int BYTES>
+GPU_FN void slopes_samples(const VifImage &image, int32_t x, int32_t y, int32_t width, int bits,
+                           float (&out)[VIF_RUN]) {
+    const uint8_t *row = image.data + (int64_t)y * image.pitch;
+    const int32_t centre = (int32_t)1 << (bits - 1);
+    const float unit = 1.0f / (float)(1 << (bits - 8));
+#pragma unroll
+    for (int k = 0; k < VIF_RUN; k += 4) {
+        uint64_t four = 0;
+        if (x + k + 4 <= width)
+            four = BYTES == 1 ? load((const uint32_t *)(row + x + k)) : load((const uint64_t *)(row + 2 * (x + k)));
+        else
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                four |= (uint64_t)load_sample<BYTES>(row, adm_lesser(x + k + i, width - 1)) << 8 * BYTES * i;
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            out[k + i] = (float)((int32_t)(four >> 8 * BYTES * i & (BYTES == 1 ? 255 : 65535)) - centre) * unit;
+    }
+}
+
+/* In shared memory: the three planes after the vertical filters, with margins at both sides; `up`, the derivatives of
+ * the next scale after the vertical adjoint; and for each row of each of these, the results beyond the left and the
+ * right edge of the picture, at distances of 1 to 8 from the first and the last column. */
+template <int SCALE> struct SlopesTile {
+    static constexpr int REACH = 8 >> SCALE, NEXT = SCALE < 3 ? SCALE + 1 : 3, HEIGHT = VMAFGPU__SLOPES_HEIGHT;
+    static constexpr int STRIDE = VMAFGPU__SLOPES_STRIDE, UP_STRIDE = VMAFGPU__SLOPES_UP_STRIDE;
+    static constexpr int WIDTH = VMAFGPU__SLOPES_WIDTH(SCALE), UP_COLUMNS = WIDTH / 2 + 4;
+    float *planes, *up, *beyond;
+    int32_t x, y; /* of the first sample */
+    bool has_edge;
+};
+
+/* Returns what is to be added to column x for its reflections. plane: 3 for the next scale. */
+template <int SCALE>
+GPU_FN float slopes_reflected(const SlopesTile<SCALE> &tile, int plane, int32_t row, int32_t x, int32_t width,
+                              float sum) {
+    constexpr int REACH = (8 >> SCALE);
+    const int32_t reach = plane == 3 ? REACH / 2 : REACH, from_right = width - 1 - x;
+    const float *beyond = tile.beyond + (plane * tile.HEIGHT + row) * 16 - 1;
+    if (x >= 1 && x <= reach)
+        sum += beyond[x];
+    if (from_right >= 1 && from_right <= reach)
+        sum += beyond[8 + from_right];
+    return sum;
+}
+
+/* Computes the results beyond the edges of the picture. */
+template <int SCALE>
+GPU_FN void slopes_beyond(const SlopesTile<SCALE> &tile, int32_t width, bool has_own, bool has_smaller) {
+    using Tile = SlopesTile<SCALE>;
+    const int32_t left = tile.x - Tile::REACH, up_left = tile.x / 2 - 2;
+#pragma unroll 1
+    for (int32_t i = (int32_t)thread_index(); i < 4 * Tile::HEIGHT * 16; i += VMAFGPU__SLOPES_THREADS) {
+        const int32_t distance = i % 8 + 1, is_right = i / 8 % 2, row = i / 16 % Tile::HEIGHT,
+                      plane = i / (16 * Tile::HEIGHT);
+        const int32_t at = is_right ? width - 1 + distance : -distance, x = is_right ? width - 1 - distance : distance;
+        float v = 0;
+        if (x < tile.x || x >= tile.x + Tile::WIDTH)
+            continue;
+        if (plane < 3 && has_own && distance <= Tile::REACH)
+            v = slopes_outside<SCALE, true>(tile.planes + (plane * Tile::HEIGHT + row) * Tile::STRIDE - left, 1, at,
+                                            adm_larger(left, 0), adm_lesser(width, left + VMAFGPU__SLOPES_COLUMNS));
+        if (plane == 3 && has_smaller && distance <= Tile::REACH / 2)
+            v = slopes_up_at<Tile::NEXT, true>(tile.up + row * Tile::UP_STRIDE - up_left, 1, at, adm_larger(up_left, 0),
+                                               adm_lesser(width >> 1, up_left + Tile::UP_COLUMNS));
+        tile.beyond[i] = v;
+    }
+}
+
+template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif_launch &launch) {
+    using Tile = SlopesTile<SCALE>;
+    constexpr int REACH = Tile::REACH, HEIGHT = Tile::HEIGHT, STRIDE = Tile::STRIDE, COLUMNS = VMAFGPU__SLOPES_COLUMNS;
+    static_assert(VMAFGPU__SLOPES_THREADS == COLUMNS * HEIGHT / VIF_RUN, "a thread filters a run of each plane");
+    static_assert(Tile::UP_COLUMNS <= Tile::UP_STRIDE, "shared memory");
+    const int32_t w = launch.vif.width, h = launch.vif.height, own = (int32_t)thread_index();
+    Tile tile;
+    tile.planes = (float *)shared_memory();
+    tile.up = tile.planes + 3 * HEIGHT * STRIDE;
+    tile.beyond = tile.up + HEIGHT * Tile::UP_STRIDE;
+    tile.x = (int32_t)block_x() * Tile::WIDTH;
+    tile.y = (int32_t)block_y() * HEIGHT;
+    tile.has_edge = tile.x == 0 || tile.x + Tile::WIDTH >= w - REACH;
+    const int64_t plane = (int64_t)w * h;
+    const float weight = slopes_load(&launch.weights->vif[SCALE]);
+    const bool has_own = weight != 0, has_smaller = SCALE < 3 && launch.smaller;
+    {
+        const int32_t column = own % COLUMNS, row = own / COLUMNS * VIF_RUN, x = tile.x - REACH + column,
+                      y = tile.y + row;
+#pragma unroll 1
+        for (int k = 0; has_own && k < 3; k++) {
+            float *out = tile.planes + (k * HEIGHT + row) * STRIDE + column;
+            if (x >= 0 && x < w && y < h) {
+                slopes_down<SCALE, STRIDE>(launch.terms + k * plane + x, w, h, y, out);
+                continue;
+            }
+#pragma unroll
+            for (int i = 0; i < VIF_RUN; i++)
+                out[i * STRIDE] = 0;
+        }
+    }
+    /* Column k of `up` is column tile.x / 2 - 2 + k of the smaller picture. */
+#pragma unroll 1
+    for (int32_t i = own; has_smaller && i < Tile::UP_COLUMNS * HEIGHT; i += VMAFGPU__SLOPES_THREADS) {
+        const int32_t column = i % Tile::UP_COLUMNS, row = i / Tile::UP_COLUMNS, x = tile.x / 2 - 2 + column;
+        tile.up[row * Tile::UP_STRIDE + column] =
+            x >= 0 && x < w >> 1 && tile.y + row < h
+                ? slopes_up<Tile::NEXT>(launch.smaller + x, w >> 1, tile.y + row, h, h >> 1)
+                : 0;
+    }
+    block_barrier();
+    if (tile.has_edge) {
+        slopes_beyond(tile, w, has_own, has_smaller);
+        block_barrier();
+    }
+    const int32_t row = own % HEIGHT, from = own / HEIGHT * VIF_RUN, x = tile.x + from, y = tile.y + row;
+    if (from >= Tile::WIDTH || x >= w || y >= h)
+        return;
+    float sum[VIF_RUN] = {};
+    if (has_own) {
+        const int bits = SCALE ? 16 : launch.vif.batch.bit_depth;
+        float r[VIF_RUN];
+        slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, 0, 0), x, y, w, bits, r);
+        slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, 0, 1), x, y, w, bits, sum);
+#pragma unroll 1
+        for (int k = 0; k < 3; k++) {
+            float v[VIF_RUN];
+            slopes_along<SCALE>(tile.planes + (k * HEIGHT + row) * STRIDE + from, v);
+            if (tile.has_edge)
+#pragma unroll
+                for (int i = 0; i < VIF_RUN; i++)
+                    v[i] = slopes_reflected(tile, k, row, x + i, w, v[i]);
+#pragma unroll
+            for (int i = 0; i < VIF_RUN; i++)
+                sum[i] = k == 0 ? 2 * sum[i] * v[i] : k == 1 ? sum[i] + r[i] * v[i] : weight * (sum[i] - v[i]);
+        }
+    }
+    if (has_smaller) {
+        uint32_t bits[VIF_RUN];
+        float v[VIF_RUN]; /* from two columns before half of x */
+        vif_load_row((const uint32_t *)tile.up + row * Tile::UP_STRIDE + from / 2, bits);
+#pragma unroll
+        for (int k = 0; k < VIF_RUN; k++)
+            v[k] = float_bits(bits[k]);
+#pragma unroll
+        for (int i = 0; i < VIF_RUN; i++) {
+            float wide = slopes_up_of<Tile::NEXT>(v + 2 + i / 2, i & 1);
+            if (tile.has_edge)
+                wide = slopes_reflected(tile, 3, row, x + i, w, wide);
+            sum[i] += wide;
+        }
+    }
+    float *out = (float *)(void *)(launch.out + y * launch.pitch) + x;
+    if (SCALE == 0)
+#pragma unroll
+        for (int i = 0; i < VIF_RUN; i++)
+            sum[i] = sum[i] + 0.0f; /* no -0, whose sign would depend on the order of operations */
+    if (x + VIF_RUN <= w && ((uintptr_t)out & 15) == 0) {
+        store((Words4 *)(void *)out, Words4{ bits_of(sum[0]), bits_of(sum[1]), bits_of(sum[2]), bits_of(sum[3]) });
+        store((Words4 *)(void *)out + 1, Words4{ bits_of(sum[4]), bits_of(sum[5]), bits_of(sum[6]), bits_of(sum[7]) });
+    } else {
+#pragma unroll
+        for (int i = 0; i < VIF_RUN; i++)
+            if (x + i < w)
+                slopes_put(out + i, sum[i]);
+    }
+}
+
+#define SLOPES_VIF_KERNEL(input, SCALE, BYTES) \
+    GPU_KERNEL(vmafgpu_slopes_vif_##input, vmafgpu__slopes_vif_launch, VMAFGPU__SLOPES_THREADS, 3) { \
+        slopes_vif<SCALE, BYTES>(launch); \
+    }
+SLOPES_VIF_KERNEL(0_8, 0, 1)
+SLOPES_VIF_KERNEL(0_16, 0, 2)
+SLOPES_VIF_KERNEL(1, 1, 2)
+SLOPES_VIF_KERNEL(2, 2, 2)
+SLOPES_VIF_KERNEL(3, 3, 2)
+#undef SLOPES_VIF_KERNEL
+
+/* ---- ADM: the bands ---- */
+
+/* What a thread keeps of a coefficient. */
+struct SlopesPixel {
+    uint32_t centre[2];
+    int32_t signal[2][VMAFGPU__BANDS];
+    int32_t flags; /* per band: bits 0 and 1: the sign plus 1 of the affected part; bit 2: it is the impairment */
+};
+
+/* Returns a sample of the input of a scale; luma is centred. */
+template <int SCALE, int BYTES> GPU_FN int32_t slopes_input(const uint8_t *row, int32_t x, int32_t grey) {
+    if (SCALE == 0)
+        return (int32_t)load_sample<BYTES>(row, x) - grey;
+    return SCALE == 1 ? (int32_t)(int16_t)load((const uint16_t *)row + x) : load((const int32_t *)row + x);
+}
+
+/* Computes the coefficients h, v and d of one frame at band position (x, y). */
+template <int SCALE, int BYTES>
+GPU_FN void slopes_coefficients(const vmafgpu__adm_launch &adm, const uint8_t *plane, int32_t pitch, int32_t x,
+                                int32_t y, int32_t (&out)[VMAFGPU__BANDS]) {
+    const int shift = vmafgpu__dwt_vertical_shift(SCALE, adm.batch.bit_depth),
+              next = vmafgpu__dwt_horizontal_shift(SCALE);
+    const int32_t grey = (int32_t)1 << (adm.batch.bit_depth - 1);
+    const uint8_t *row[4];
+    int32_t low[4], high[4];
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+        row[k] = plane + (int64_t)adm_larger(vmafgpu__reflect_repeat(2 * y - 1 + k, adm.input_height), 0) * pitch;
+#pragma unroll
+    for (int k = 0; k < 4; k++) {
+        const int32_t column = adm_larger(vmafgpu__reflect_repeat(2 * x - 1 + k, adm.input_width), 0);
+        int32_t v[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            v[i] = slopes_input<SCALE, BYTES>(row[i], column, grey);
+        if (SCALE < 2) {
+            const uint32_t half = (uint32_t)vmafgpu__half(shift);
+            low[k] = (int32_t)adm_low32((uint32_t)v[0], (uint32_t)v[1], (uint32_t)v[2], (uint32_t)v[3], half) >> shift;
+            high[k] =
+                (int32_t)adm_high32((uint32_t)v[0], (uint32_t)v[1], (uint32_t)v[2], (uint32_t)v[3], half) >> shift;
+        } else {
+            low[k] = (int32_t)(adm_low64(v[0], v[1], v[2], v[3], vmafgpu__half(shift)) >> shift);
+            high[k] = (int32_t)(adm_high64(v[0], v[1], v[2], v[3], vmafgpu__half(shift)) >> shift);
+        }
+    }
+    if (SCALE == 0) {
+        const uint32_t half = (uint32_t)vmafgpu__half(next);
+        out[0] = (int32_t)adm_low32((uint32_t)high[0], (uint32_t)high[1], (uint32_t)high[2], (uint32_t)high[3], half) >>
+                 next;
+        out[1] =
+            (int32_t)adm_high32((uint32_t)low[0], (uint32_t)low[1], (uint32_t)low[2], (uint32_t)low[3], half) >> next;
+        out[2] =
+            (int32_t)adm_high32((uint32_t)high[0], (uint32_t)high[1], (uint32_t)high[2], (uint32_t)high[3], half) >>
+            next;
+    } else {
+        out[0] = (int32_t)(adm_low64(high[0], high[1], high[2], high[3], vmafgpu__half(next)) >> next);
+        out[1] = (int32_t)(adm_high64(low[0], low[1], low[2], low[3], vmafgpu__half(next)) >> next);
+        out[2] = (int32_t)(adm_high64(high[0], high[1], high[2], high[3], vmafgpu__half(next)) >> next);
+    }
+}
+
+/* Separates and weights a coefficient. `side` receives its shares in the thresholds of its neighbours. */
+template <int SCALE>
+GPU_FN SlopesPixel slopes_pixel(const vmafgpu__adm_launch &adm, const int32_t (&o)[VMAFGPU__BANDS],
+                                const int32_t (&t)[VMAFGPU__BANDS], uint32_t (&side)[2]) {
+    SlopesPixel out = {};
+    const bool same_angle = vmafgpu__adm_same_angle(o[0], o[1], t[0], t[1]);
+    side[0] = side[1] = 0;
+#pragma unroll
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        int32_t value[2];
+        value[0] = vmafgpu__adm_restore(o[band], t[band]);
+        if (value[0] && same_angle)
+            value[0] = vmafgpu__adm_enhance(value[0], o[band], t[band], adm.gain_limit);
+        value[1] = t[band] - value[0];
+        const bool has_part = o[band] != 0 && t[band] != 0 && (o[band] ^ t[band]) >= 0;
+        const bool is_below = (uint32_t)vmafgpu__magnitude(t[band]) <= (uint32_t)vmafgpu__magnitude(o[band]);
+        const bool is_restored = has_part && (is_below || (same_angle && value[0] == t[band]));
+        const int32_t part = is_restored ? value[0] : value[1];
+        out.flags |= ((part > 0) - (part < 0) + 1 + (is_restored ? 0 : 4)) << 3 * band;
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const vmafgpu__adm_weighted weighted = vmafgpu__adm_weigh(SCALE, band, adm.factor[band == 2], value[i]);
+            out.signal[i][band] = weighted.signal;
+            side[!i] += weighted.side;
+            out.centre[!i] += weighted.centre;
+        }
+    }
+    return out;
+}
+
+/* A block computes a tile. First, each thread computes some coefficients of the tile and of margins of two columns and
+ * rows, and keeps them in registers. Then it computes the derivatives of the cubes, for margins of one column and row,
+ * and finally those of the bands. Shared memory contains what neighbours need: [2] shares in thresholds, and [2] sums
+ * of derivatives over the bands. */
+template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_adm_launch &launch) {
+    constexpr int SIDE = VMAFGPU__SLOPES_SIDE, ROW = VMAFGPU__SLOPES_ROW, AREA = SIDE * ROW;
+    constexpr int DOWN = VMAFGPU__SLOPES_THREADS / SIDE, COUNT = SIDE / DOWN;
+    static_assert(SIDE == 32 && DOWN * COUNT == SIDE, "threads");
+    const vmafgpu__adm_launch &adm = launch.adm;
+    const vmafgpu__adm_geometry &g = adm.geometry;
+    const vmafgpu__gpu_pair &pair = adm.batch.pair[0];
+    const uint8_t *const plane[2] = { SCALE ? adm.scratch + adm.input[0] : (const uint8_t *)pair.reference,
+                                      SCALE ? adm.scratch + adm.input[1] : (const uint8_t *)pair.distorted };
+    const int32_t pitch[2] = { SCALE ? adm.input_pitch : pair.reference_pitch,
+                               SCALE ? adm.input_pitch : pair.distorted_pitch };
+    /* Derivatives differ from 0 in the region of the sums, and one column and row around it. */
+    const int32_t first_x = adm_larger(g.left - 1, 0), first_y = adm_larger(g.top - 1, 0);
+    const int32_t end_x = adm_lesser(g.w - g.left + 1, g.w), end_y = adm_lesser(g.h - g.top + 1, g.h);
+    const int32_t column = (int32_t)thread_index() % SIDE, row = (int32_t)thread_index() / SIDE;
+    const int32_t x0 = first_x + (int32_t)block_x() * VMAFGPU__SLOPES_TILE - 2,
+                  y0 = first_y + (int32_t)block_y() * VMAFGPU__SLOPES_TILE - 2;
+    const int32_t x = x0 + column;
+    uint32_t *side = (uint32_t *)shared_memory() + column;
+    float *all = (float *)(void *)(side + 2 * AREA);
+    SlopesPixel pixel[COUNT];
+    float u[COUNT][2][VMAFGPU__BANDS];
+    const int32_t from_x = adm_lesser(adm_larger(vmafgpu__reflect_repeat(x, g.w), 0), g.w - 1);
+#pragma unroll
+    for (int n = 0; n < COUNT; n++) {
+        const int32_t at = row + n * DOWN;
+        const int32_t from_y = adm_lesser(adm_larger(vmafgpu__reflect_repeat(y0 + at, g.h), 0), g.h - 1);
+        int32_t o[VMAFGPU__BANDS], t[VMAFGPU__BANDS];
+        uint32_t own[2];
+        slopes_coefficients<SCALE, BYTES>(adm, plane[0], pitch[0], from_x, from_y, o);
+        slopes_coefficients<SCALE, BYTES>(adm, plane[1], pitch[1], from_x, from_y, t);
+        pixel[n] = slopes_pixel<SCALE>(adm, o, t, own);
+        side[at * ROW] = own[0];
+        side[AREA + at * ROW] = own[1];
+    }
+    block_barrier();
+    const vmafgpu__slopes_weights *weights = launch.weights;
+#pragma unroll
+    for (int n = 0; n < COUNT; n++) {
+        constexpr int UNIT_BITS = SCALE == 0 ? 27 : SCALE == 1 ? 25 : SCALE == 2 ? 23 : 22;
+        const int32_t at = row + n * DOWN, y = y0 + at;
+        const bool has_sum = column >= 1 && column < SIDE - 1 && at >= 1 && at < SIDE - 1 && x >= g.left &&
+                             x < g.w - g.left && y >= g.top && y < g.h - g.top;
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            uint32_t threshold = pixel[n].centre[i];
+            if (has_sum)
+#pragma unroll
+                for (int j = -1; j <= 1; j++)
+#pragma unroll
+                    for (int k = -1; k <= 1; k++)
+                        threshold += side[i * AREA + (at + j) * ROW + k];
+#pragma unroll
+            for (int band = 0; band < VMAFGPU__BANDS; band++) {
+                const int is_diagonal = SCALE == 0 && band == 2, shift = SCALE ? 0 : is_diagonal ? 12 : 10;
+                const float unit = 1.0f / (float)((uint32_t)1 << (UNIT_BITS + 2 * is_diagonal));
+                const float slope = slopes_load(&weights->adm[SCALE][i][band]);
+                const int32_t rest = (int32_t)((uint32_t)pixel[n].signal[i][band] - (threshold << shift));
+                const float masked = (float)(rest > 0 ? rest : 0) * unit;
+                u[n][i][band] = has_sum ? slope * masked * masked : 0;
+            }
+            all[i * AREA + at * ROW] = u[n][i][0] + u[n][i][1] + u[n][i][2];
+        }
+    }
+    block_barrier();
+    const int64_t area = (int64_t)g.w * g.h;
+#pragma unroll
+    for (int n = 0; n < COUNT; n++) {
+        const int32_t at = row + n * DOWN, y = y0 + at;
+        if (column < 2 || column >= SIDE - 2 || at < 2 || at >= SIDE - 2 || x >= end_x || y >= end_y)
+            continue;
+        float mask[2];
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const float *centre = all + i * AREA + at * ROW;
+            float box[3];
+#pragma unroll
+            for (int k = -1; k <= 1; k++) {
+                const float *p = centre + k;
+                box[k + 1] = p[0] + (p[-ROW] + p[ROW]);
+                if (y == vmafgpu__reflect_repeat(-1, g.h)) /* the row above the first one repeats this one */
+                    box[k + 1] += p[y ? -ROW : 0];
+                if (y == g.h - 1)
+                    box[k + 1] += p[0];
+            }
+            float sum = box[1] + (box[0] + box[2]);
+            if (x == vmafgpu__reflect_repeat(-1, g.w))
+                sum += box[x ? 0 : 1];
+            if (x == g.w - 1)
+                sum += box[1];
+            mask[i] = (sum + centre[0]) * (1.0f / 30);
+        }
+#pragma unroll
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            const int32_t flags = pixel[n].flags >> 3 * band;
+            const float sensitivity = (float)adm.factor[band == 2] * (SCALE      ? 1.0f / 4294967296.0f
+                                                                      : band < 2 ? 1.0f / 2097152.0f
+                                                                                 : 1.0f / 8388608.0f);
+            const float signed_side = (float)((flags & 3) - 1) * sensitivity;
+            slopes_put(launch.bands + band * area + y * (int64_t)g.w + x,
+                       signed_side * (flags & 4 ? u[n][1][band] - mask[0] : u[n][0][band] - mask[1]));
+        }
+    }
+}
+
+/* ---- ADM: the adjoint of the wavelet ---- */
+
+/* Vertical results for a row of the input and a column of the bands: the low and the high half of the columns. */
+struct SlopesHalves {
+    float low, high;
+};
+
+/* Adds what row i of the bands contributes with tap t. */
+GPU_FN void slopes_merge(const vmafgpu__slopes_adm_launch &launch, int32_t x, int32_t i, int t, bool has_bands,
+                         SlopesHalves &out) {
+    const vmafgpu__adm_geometry &g = launch.adm.geometry;
+    const float unit = 1.0f / 32768;
+    const int low_tap = t == 0   ? ADM_LOW_0
+                        : t == 1 ? ADM_LOW_1
+                        : t == 2 ? ADM_LOW_2
+                                 : ADM_LOW_3,
+              high_tap = t == 0   ? ADM_LOW_3
+                         : t == 1 ? -ADM_LOW_2
+                         : t == 2 ? ADM_LOW_1
+                                  : -ADM_LOW_0;
+    const float low = (float)low_tap * unit, high = (float)high_tap * unit;
+    const int64_t at = i * (int64_t)g.w + x, area = (int64_t)g.w * g.h;
+    has_bands = has_bands && i >= g.top - 1 && i <= g.h - g.top;
+    const float smaller = launch.smaller ? slopes_load(launch.smaller + at) : 0;
+    const float h = has_bands ? slopes_load(launch.bands + at) : 0;
+    const float v = has_bands ? slopes_load(launch.bands + area + at) : 0;
+    const float d = has_bands ? slopes_load(launch.bands + 2 * area + at) : 0;
+    out.low += low * smaller + high * h;
+    out.high += low * v + high * d;
+}
+
+GPU_FN void slopes_wavelet(const vmafgpu__slopes_adm_launch &launch) {
+    constexpr int WIDTH = VMAFGPU__SLOPES_MERGE_WIDTH, HEIGHT = VMAFGPU__SLOPES_MERGE_HEIGHT, ROW = WIDTH + 2;
+    const vmafgpu__adm_geometry &g = launch.adm.geometry;
+    const int32_t in_width = launch.adm.input_width, in_height = launch.adm.input_height;
+    const int32_t x0 = (int32_t)block_x() * WIDTH, y0 = (int32_t)block_y() * HEIGHT;
+    float *low = (float *)shared_memory(), *high = low + HEIGHT * ROW;
+#pragma unroll 1
+    for (int32_t k = (int32_t)thread_index(); k < HEIGHT * ROW; k += VMAFGPU__SLOPES_THREADS) {
+        const int32_t x = x0 - 1 + k % ROW, y = y0 + k / ROW;
+        SlopesHalves out = {};
+        if (x >= 0 && x < g.w && y < in_height) {
+            const bool has_bands = launch.bands && x >= g.left - 1 && x <= g.w - g.left;
+            /* An even row depends on taps 1 and 3, an odd row on taps 0 and 2. */
+            const int32_t near = (y + 1) / 2, t = y & 1 ? 0 : 1;
+            if (near < g.h)
+                slopes_merge(launch, x, near, t, has_bands, out);
+            if (near >= 1)
+                slopes_merge(launch, x, near - 1, t + 2, has_bands, out);
+            if (y == 1)
+                slopes_merge(launch, x, 0, 0, has_bands, out);
+#pragma unroll
+            for (int tap = 2; tap < 4; tap++) {
+                const int32_t beyond = 2 * (g.h - 1) - 1 + tap;
+                if (beyond >= in_height && vmafgpu__reflect_repeat(beyond, in_height) == y)
+                    slopes_merge(launch, x, g.h - 1, tap, has_bands, out);
+            }
+        }
+        low[k] = out.low;
+        high[k] = out.high;
+    }
+    block_barrier();
+    const float unit = 1.0f / 32768;
+    const float l[4] = { ADM_LOW_0 * unit, ADM_LOW_1 * unit, ADM_LOW_2 * unit, ADM_LOW_3 * unit };
+    const float h[4] = { ADM_LOW_3 * unit, -ADM_LOW_2 * unit, ADM_LOW_1 * unit, -ADM_LOW_0 * unit };
+#pragma unroll 1
+    for (int32_t k = (int32_t)thread_index(); k < HEIGHT * 2 * WIDTH; k += VMAFGPU__SLOPES_THREADS) {
+        const int32_t row = k / (2 * WIDTH), x = 2 * x0 + k % (2 * WIDTH), y = y0 + row;
+        if (x >= in_width || y >= in_height)
+            continue;
+        const float *a = low + row * ROW + 1 - x0, *b = high + row * ROW + 1 - x0; /* a[0] is column 0 of the bands */
+        const int32_t i = x >> 1, last = g.w - 1;
+        float sum = x & 1 ? (l[0] * a[i + 1] + h[0] * b[i + 1]) + (l[2] * a[i] + h[2] * b[i])
+                          : (l[1] * a[i] + h[1] * b[i]) + (l[3] * a[i - 1] + h[3] * b[i - 1]);
+        if (x == 1)
+            sum += l[0] * a[0] + h[0] * b[0];
+#pragma unroll
+        for (int t = 2; t < 4; t++) {
+            const int32_t beyond = 2 * last - 1 + t;
+            if (beyond >= in_width && vmafgpu__reflect_repeat(beyond, in_width) == x)
+                sum += l[t] * a[last] + h[t] * b[last];
+        }
+        float *out = (float *)(void *)(launch.out + y * launch.pitch) + x;
+        slopes_put(out, launch.adds ? float_bits(peek((const uint32_t *)out)) + sum : sum + 0.0f);
+    }
+}
+
+#define SLOPES_BANDS_KERNEL(input, SCALE, BYTES) \
+    GPU_KERNEL(vmafgpu_slopes_bands_##input, vmafgpu__slopes_adm_launch, VMAFGPU__SLOPES_THREADS, 2) { \
+        slopes_bands<SCALE, BYTES>(launch); \
+    }
+SLOPES_BANDS_KERNEL(0_8, 0, 1)
+SLOPES_BANDS_KERNEL(0_16, 0, 2)
+SLOPES_BANDS_KERNEL(1, 1, 2)
+SLOPES_BANDS_KERNEL(2, 2, 4)
+SLOPES_BANDS_KERNEL(3, 3, 4)
+#undef SLOPES_BANDS_KERNEL
+
+GPU_KERNEL(vmafgpu_slopes_wavelet, vmafgpu__slopes_adm_launch, VMAFGPU__SLOPES_THREADS, 4) {
+    slopes_wavelet(launch);
 }

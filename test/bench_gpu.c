@@ -1,10 +1,10 @@
 /* The GPU benchmark: frames per second with frames in device, pinned and pageable memory, the latency of one pair, the
- * cost of RGB frames, edits per second, and the time to open a context. Except in the parts `pixels` and `maps`, it
+ * cost of RGB frames, edits per second, slopes of samples, and the time to open a context. Except in the parts `pixels` and `maps`, it
  * compares the scores with those of the CPU, bit for bit. Without a GPU it prints one line and succeeds.
  * test/bench/README.md explains the table.
  *
  *     bench_gpu [KEY=VALUE ...]
- *         only=open|speed|latency|pixels|edits|maps   one part; default: all
+ *         only=open|speed|latency|pixels|edits|maps|slopes   one part; default: all
  *         size=1920x1080 bits=8 source=device|pinned|pageable     default: all
  *         batch=N queue=N             set config.gpu.batch and .queue; default: chosen by the library
  *         model=vmaf_v0.6.1           a built-in model, or `none` to compute only features
@@ -1091,6 +1091,167 @@ static int bench_maps(const film *f, cuda *c, const options *o) {
 }
 
 /* ------------------------------------------------------------------------------------------------
+ * Slopes of samples
+ * ------------------------------------------------------------------------------------------------ */
+
+typedef struct slopes_run {
+    vmafgpu *v;
+    cuda *c;
+    void *events[2];
+    vmafgpu__wanted_slopes wanted;
+} slopes_run;
+
+/* Returns the GPU time in microseconds of some launches on the first stream, without the time of the host. */
+static double time_launches(slopes_run *run, void (*launch)(slopes_run *run, void *stream)) {
+    enum { LAUNCHES = 20 };
+    void *stream = run->v->gpu->slots[0].streams[0];
+    float milliseconds = 0;
+    launch(run, stream);
+    CUDA_CALL(run->c, event_record, (run->events[0], stream));
+    for (int i = 0; i < LAUNCHES; i++)
+        launch(run, stream);
+    CUDA_CALL(run->c, event_record, (run->events[1], stream));
+    CUDA_CALL(run->c, stream_wait, (stream));
+    CUDA_CALL(run->c, event_elapsed, (&milliseconds, run->events[0], run->events[1]));
+    return 1e3 * milliseconds / LAUNCHES;
+}
+
+static void launch_terms(slopes_run *run, void *stream) {
+    vmafgpu__launch_slopes_terms(run->v, stream);
+}
+static void launch_vif(slopes_run *run, void *stream) {
+    vmafgpu__launch_slopes_vif(run->v, (uint64_t)(uintptr_t)run->wanted.samples, run->wanted.pitch, stream);
+}
+static void launch_adm(slopes_run *run, void *stream) {
+    vmafgpu__launch_slopes_adm(run->v, stream);
+    vmafgpu__launch_slopes_last(run->v, (uint64_t)(uintptr_t)run->wanted.samples, run->wanted.pitch, stream);
+}
+static void launch_gradient(slopes_run *run, void *stream) {
+    (void)stream;
+    vmafgpu__launch_gradient(run->v, &run->v->gpu->slots[0], run->v->gpu->edits->by_sample.weights);
+}
+
+/* Returns the GPU time of a live pair, with slopes if `slopes` is not 0. */
+static double time_live(vmafgpu *v, cuda *c, const vmafgpu_frame *pair, uint64_t slopes, void *const *events) {
+    float milliseconds = 0;
+    vmafgpu_score score;
+    vmafgpu_result result = VMAFGPU_OK;
+    CUDA_CALL(c, event_record, (events[0], c->streams[0]));
+    if ((slopes && vmafgpu_slopes_next(v, (float *)(uintptr_t)slopes, 0, VMAFGPU_MEMORY_DEVICE) != VMAFGPU_OK) ||
+        vmafgpu_push(v, &pair[0], &pair[1]) != VMAFGPU_OK || vmafgpu_stream_wait(v, c->streams[0], -1) != VMAFGPU_OK)
+        die("%s", vmafgpu_last_error(v));
+    CUDA_CALL(c, event_record, (events[1], c->streams[0]));
+    CUDA_CALL(c, stream_wait, (c->streams[0]));
+    while ((result = vmafgpu_next_score(v, &score)) == VMAFGPU_AGAIN) {
+    }
+    if (result != VMAFGPU_OK)
+        die("%s", vmafgpu_last_error(v));
+    CUDA_CALL(c, event_elapsed, (&milliseconds, events[0], events[1]));
+    return 1e3 * milliseconds;
+}
+
+/* Returns the number of pairs per second, with slopes in device memory. */
+static double slopes_speed(vmafgpu *v, const reel *r, uint64_t slopes, const options *o) {
+    const int frames = o->frames ? o->frames : 200;
+    const double start = now();
+    for (int k = 0; k < frames; k++) {
+        const vmafgpu_frame *pair = r->frames[k % r->film->pairs];
+        vmafgpu_score score;
+        if (vmafgpu_slopes_next(v, (float *)(uintptr_t)slopes, 0, VMAFGPU_MEMORY_DEVICE) != VMAFGPU_OK ||
+            vmafgpu_push(v, &pair[0], &pair[1]) != VMAFGPU_OK)
+            die("%s", vmafgpu_last_error(v));
+        while (vmafgpu_next_score(v, &score) == VMAFGPU_OK) {
+        }
+    }
+    for (int k = 0; k < 64; k++) {
+        vmafgpu_score score;
+        while (vmafgpu_next_score(v, &score) == VMAFGPU_OK) {
+        }
+    }
+    return frames / (now() - start);
+}
+
+/* Measures slopes and compares them with those of the CPU. Returns whether they differ. */
+static int bench_slopes(const film *f, cuda *c, const options *o) {
+    const size_t samples = (size_t)f->clip.width * (size_t)f->clip.height;
+    float *slopes[2] = { (float *)allocate(samples * sizeof(float)), (float *)allocate(samples * sizeof(float)) };
+    double alone[MAX_REPEATS * 8], with[MAX_REPEATS * 8];
+    const int runs = o->repeats * 8;
+    vmafgpu_config config = gpu_config(f, o);
+    slopes_run run;
+    uint64_t device = 0;
+    reel r, plain;
+    int differs = 0;
+    memset(&run, 0, sizeof run);
+    run.c = c;
+    for (int i = 0; i < 2; i++)
+        CUDA_CALL(c, event_create, (&run.events[i], 0));
+    CUDA_CALL(c, memory_allocate, (&device, samples * sizeof(float)));
+    reel_open(&r, f, c, SOURCE_DEVICE);
+    reel_open(&plain, f, c, SOURCE_PAGEABLE);
+
+    /* the base of edits */
+    config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
+    config.max_edit_size = 16;
+    config.slopes = 1;
+    run.v = open_base(&config, r.frames[0]);
+    run.wanted.samples = (float *)(uintptr_t)device;
+    run.wanted.pitch = (ptrdiff_t)sizeof(float) * f->clip.width;
+    run.wanted.memory = VMAFGPU_MEMORY_DEVICE;
+    if (vmafgpu_edit_slopes(run.v, slopes[0], 0, VMAFGPU_MEMORY_HOST) != VMAFGPU_OK)
+        die("%s", vmafgpu_last_error(run.v));
+    config = film_config(f);
+    config.max_edit_size = 16;
+    config.slopes = 1;
+    config.threads = processors(16);
+    config.backend = VMAFGPU_BACKEND_CPU;
+    vmafgpu *cpu = open_base(&config, plain.frames[0]);
+    if (vmafgpu_edit_slopes(cpu, slopes[1], 0, VMAFGPU_MEMORY_HOST) != VMAFGPU_OK)
+        die("CPU: %s", vmafgpu_last_error(cpu));
+    vmafgpu_close(cpu);
+    differs |= memcmp(slopes[0], slopes[1], samples * sizeof(float)) != 0;
+    printf("%dx%d %2d bits, slopes, GPU time: terms of VIF %.1f us", f->clip.width, f->clip.height, f->clip.depth,
+           time_launches(&run, launch_terms));
+    printf(", VIF %.1f us", time_launches(&run, launch_vif));
+    printf(", ADM %.1f us, %s\n", time_launches(&run, launch_adm),
+           differs ? "DIFFER from the CPU's" : "equal to the CPU's");
+    fflush(stdout);
+    vmafgpu_close(run.v);
+
+    /* live pairs */
+    config = gpu_config(f, o);
+    config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
+    config.gpu.stream = c->streams[0];
+    config.live = 1;
+    run.v = open_or_die(&config);
+    const uint64_t memory = (uint64_t)vmafgpu_device_memory(run.v);
+    vmafgpu_close(run.v);
+    config.slopes = 1;
+    run.v = open_or_die(&config);
+    for (int i = -8; i < runs; i++) {
+        const vmafgpu_frame *pair = r.frames[(i + 8) % f->pairs];
+        alone[i < 0 ? 0 : i] = time_live(run.v, c, pair, 0, run.events);
+        with[i < 0 ? 0 : i] = time_live(run.v, c, pair, device, run.events);
+    }
+    printf("%dx%d %2d bits, live pair: GPU time %.1f us, with slopes %.1f us (p90 %.1f); gradient by sums %.1f us; ",
+           f->clip.width, f->clip.height, f->clip.depth, median(alone, runs), median(with, runs),
+           quantile(with, runs, 0.9), time_launches(&run, launch_gradient));
+    printf("%.0f pairs/s with slopes; %.1f bytes of device memory per sample for slopes\n",
+           slopes_speed(run.v, &r, device, o),
+           ((double)vmafgpu_device_memory(run.v) - (double)memory) / (double)samples);
+    fflush(stdout);
+    vmafgpu_close(run.v);
+    for (int i = 0; i < 2; i++)
+        CUDA_CALL(c, event_destroy, (run.events[i]));
+    CUDA_CALL(c, memory_free, (device));
+    reel_close(&r);
+    reel_close(&plain);
+    free(slopes[0]);
+    free(slopes[1]);
+    return differs;
+}
+
+/* ------------------------------------------------------------------------------------------------
  * Opening a context
  * ------------------------------------------------------------------------------------------------ */
 
@@ -1187,6 +1348,8 @@ int main(int argc, char **argv) {
         differs |= bench_size(o.width ? o.width : 1920, o.height ? o.height : 1080, c, &o, bench_edits);
     if (is_wanted(&o, "maps"))
         differs |= bench_size(o.width ? o.width : 1920, o.height ? o.height : 1080, c, &o, bench_maps);
+    for (int k = 0; k < (o.width ? 1 : 2) && is_wanted(&o, "slopes") && o.model && strcmp(o.model, "none") != 0; k++)
+        differs |= bench_size(o.width ? o.width : 1920 << k, o.width ? o.height : 1080 << k, c, &o, bench_slopes);
     if (is_wanted(&o, "speed")) {
         print_heading();
         for (size_t i = 0; i < (o.width ? 1 : sizeof sizes / sizeof sizes[0]); i++)

@@ -559,7 +559,7 @@ static inline void where(const char *format, ...) {
     X(next_score) X(two_contexts) X(tags) X(threads) X(acquire) X(kinds_of_memory) X(images) X(standalone) \
     X(standalone_on_cpu) X(standalone_lost) X(temporal) X(uncertain) X(pixels) X(no_device) X(memory) X(illegal) \
     X(self_test) X(containers) X(failures) X(orders) X(background) X(background_failures) X(devices) X(live) X(edits) \
-    X(maps) X(describe) X(real_loss)
+    X(maps) X(slopes) X(describe) X(real_loss)
 /* clang-format on */
 #define GPU_GROUP(name) void test_##name(gpu *g);
 GPU_GROUPS(GPU_GROUP)

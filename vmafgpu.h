@@ -8729,6 +8729,14 @@ typedef struct vmafgpu__vif_picture {
     ptrdiff_t next_stride; /* in elements */
 } vmafgpu__vif_picture;
 
+/* Receives the statistics of a row instead of adding them to the sums. `variance` contains s1, s2 and s12, and `mean`
+ * the sums of the weighted samples of both pictures, 2^32 times the mean at 8 bits divided by 256. The functions of the
+ * vector levels arrange columns in groups, see vmafgpu__vif_strip.mean. Rows are passed in order. */
+typedef struct vmafgpu__vif_keeper {
+    void (*row)(void *user, int y, const int32_t *const *variance, const uint32_t *const *mean);
+    void *user;
+} vmafgpu__vif_keeper;
+
 /* One scale of a strip of rows. The code reads nothing outside the pictures, and writes nothing outside the pictures of
  * the next scale. */
 typedef struct vmafgpu__vif_job {
@@ -8742,6 +8750,7 @@ typedef struct vmafgpu__vif_job {
     const uint16_t *log_table; /* unused if log_entries is 0 */
     void *scratch;             /* scratch memory of the calling thread, aligned to 64 bytes */
     int widest;                /* maximum number of columns of a strip */
+    const vmafgpu__vif_keeper *keeper; /* if not NULL, there are no sums. Requires a single strip and distorted picture */
 } vmafgpu__vif_job;
 
 typedef struct vmafgpu__vif_functions {
@@ -8764,17 +8773,19 @@ static int vmafgpu__vif_strip_width(int distorted_count, int threads) {
 
 #if defined(VMAFGPU__HAS_X86) || defined(VMAFGPU__HAS_NEON) || defined(VMAFGPU__HAS_SIMD128)
 /* Returns the number of bytes of scratch memory that the vector code needs for up to `together` distorted pictures: ten
- * pairs of rows of each picture, 16-bit lines for four rows, means, and variances. */
+ * pairs of rows of each picture, 16-bit lines for four rows, means, and variances. If `threads` is 0, a single strip
+ * contains all columns. */
 static uint64_t vmafgpu__vif_scratch_size(int width, int together, int threads) {
     uint64_t most = 0;
     for (int count = 1; count <= together; count++) {
-        const int strip = vmafgpu__vif_strip_width(count, threads),
+        const int strip = threads ? vmafgpu__vif_strip_width(count, threads) : width,
                   columns = (width < strip ? width : strip) + 2 * VMAFGPU__VIF_SIDE;
         const size_t pairs = 10 * (size_t)(vmafgpu__round_up((uint64_t)columns, 64) * 4 + 64) * (1 + (size_t)count);
         most = pairs > most ? pairs : most;
     }
-    const size_t columns = (size_t)vmafgpu__vif_strip_width(1, threads) + VMAFGPU__VIF_FILL;
-    return most + 4 * 9 * (columns + 4 * VMAFGPU__VIF_MARGIN) * sizeof(uint16_t) + 10 * columns * sizeof(uint32_t);
+    const size_t columns =
+        (threads ? (size_t)vmafgpu__vif_strip_width(1, threads) : vmafgpu__padded(width)) + VMAFGPU__VIF_FILL;
+    return most + 4 * 9 * (columns + 4 * VMAFGPU__VIF_MARGIN) * sizeof(uint16_t) + 11 * columns * sizeof(uint32_t);
 }
 #endif
 
@@ -8783,12 +8794,15 @@ typedef struct vmafgpu__vif_tap_lines {
     uint32_t *square[3];  /* results of the vertical pass: squares of the reference, squares of the distorted
                              picture, products */
     int32_t *variance[3]; /* results of the horizontal pass: s1, s2, s12 */
+    uint32_t *whole[2];   /* results of the horizontal pass: weighted sums of both pictures */
 } vmafgpu__vif_tap_lines;
 
 static void vmafgpu__carve_vif_lines(vmafgpu__carver *c, int w, vmafgpu__vif_tap_lines *lines) {
     const size_t count = vmafgpu__padded(w), margin = VMAFGPU__MARGIN;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         lines->mean[i] = (uint16_t *)vmafgpu__carve_line(c, count, margin, sizeof(uint16_t));
+        lines->whole[i] = (uint32_t *)vmafgpu__carve_line(c, count, margin, sizeof(uint32_t));
+    }
     for (int i = 0; i < 3; i++) {
         lines->square[i] = (uint32_t *)vmafgpu__carve_line(c, count, margin, sizeof(uint32_t));
         lines->variance[i] = (int32_t *)vmafgpu__carve_line(c, count, margin, sizeof(int32_t));
@@ -8867,6 +8881,8 @@ static void vmafgpu__vif_horizontal(const vmafgpu__vif_tap_lines *lines, const u
         lines->variance[0][x + i] = vmafgpu__vif_variance(square[0][i], a, a);
         lines->variance[1][x + i] = s2 > 0 ? s2 : 0;
         lines->variance[2][x + i] = vmafgpu__vif_variance(square[2][i], a, b);
+        lines->whole[0][x + i] = a;
+        lines->whole[1][x + i] = b;
     }
 }
 
@@ -8977,6 +8993,12 @@ static void vmafgpu__vif_rows_scalar(const vmafgpu__vif_job *job, vmafgpu__vif_s
     for (int i = 0; i < job->distorted_count && !job->images_only; i++)
         for (int y = job->first; y < job->end; y++) {
             vmafgpu__vif_row(job, &lines, &job->distorted[i], y);
+            if (job->keeper) {
+                const int32_t *variance[3] = { lines.variance[0], lines.variance[1], lines.variance[2] };
+                const uint32_t *mean[2] = { lines.whole[0], lines.whole[1] };
+                job->keeper->row(job->keeper->user, y, variance, mean);
+                continue;
+            }
             vmafgpu__vif_plain_statistics(job->plan, &lines, job->w, job->log_table, sums[i]);
         }
     for (int i = -1; i < job->distorted_count; i++)
@@ -9119,6 +9141,7 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
 #define vmafgpu__vif_reference_along VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)
 #define vmafgpu__vif_distorted_of    VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_of)
 #define vmafgpu__vif_distorted_along VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)
+#define vmafgpu__vif_keep            VMAFGPU__LEVEL_NAME(vmafgpu__vif_keep)
 #define vmafgpu__vif_statistics_of   VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics_of)
 #define vmafgpu__vif_statistics      VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)
 #define vmafgpu__vif_run_strip       VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)
@@ -9179,7 +9202,8 @@ typedef struct vmafgpu__vif_strip {
     ptrdiff_t odd; /* VMAFGPU__VIF_ODD for the widest strip */
     /* In these lines, columns are stored in groups that fill four registers. In each group, columns 0, 4, 8, ... come
      * first, then columns 1, 5, ..., and so on. */
-    uint32_t *mean[4];    /* weighted mean of the reference, for each row */
+    uint32_t *mean[5];    /* weighted mean of the reference, for each row; then, if there is a keeper, that of the
+                             distorted picture for the current row */
     int32_t *variance[6]; /* s1 of four rows; then s2 and s12 of the current row */
     int halved, mean_shift, square_shift;
     vmafgpu__v mean_start, high_start, low_start, next_start, whole_start, rounded_start; /* initial values of sums */
@@ -9946,9 +9970,10 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_reference_along(const vmafgpu__vif_st
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_reference_of, s, row);
 }
 
-VMAFGPU__INLINE void vmafgpu__vif_distorted_of(const vmafgpu__vif_strip *s, int row, int most) {
+VMAFGPU__INLINE void vmafgpu__vif_distorted_of(const vmafgpu__vif_strip *s, int row, int keeps, int most) {
     uint16_t *const line[5] = { s->line[row][3], s->line[row][4], s->line[row][5], s->line[row][6], s->line[row][7] };
     const uint32_t *mean = s->mean[row];
+    uint32_t *kept = s->mean[4];
     int32_t *variance = s->variance[4], *covariance = s->variance[5];
     for (int x = s->x; x < s->end; x += 4 * VMAFGPU__V_WORDS) {
         vmafgpu__v sum[3][4];
@@ -9958,6 +9983,10 @@ VMAFGPU__INLINE void vmafgpu__vif_distorted_of(const vmafgpu__vif_strip *s, int 
             vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[1][i], vmafgpu__vif_mean_products(sum[0][i], sum[0][i])));
             vmafgpu__v_store(covariance,
                              vmafgpu__v_sub32(sum[2][i], vmafgpu__vif_mean_products(sum[0][i], vmafgpu__v_load(mean))));
+            if (keeps) {
+                vmafgpu__v_store(kept, sum[0][i]);
+                kept += VMAFGPU__V_WORDS;
+            }
             mean += VMAFGPU__V_WORDS;
             variance += VMAFGPU__V_WORDS;
             covariance += VMAFGPU__V_WORDS;
@@ -9967,7 +9996,15 @@ VMAFGPU__INLINE void vmafgpu__vif_distorted_of(const vmafgpu__vif_strip *s, int 
 }
 
 static VMAFGPU__NOINLINE void vmafgpu__vif_distorted_along(const vmafgpu__vif_strip *s, int row) {
-    VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_distorted_of, s, row);
+    VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_distorted_of, s, row, 0);
+}
+
+/* Passes the statistics of a row to the keeper. */
+static VMAFGPU__NOINLINE void vmafgpu__vif_keep(const vmafgpu__vif_strip *s, int row, int y) {
+    const int32_t *variance[3] = { s->variance[row], s->variance[4], s->variance[5] };
+    const uint32_t *mean[2] = { s->mean[row], s->mean[4] };
+    VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_distorted_of, s, row, 1);
+    s->job->keeper->row(s->job->keeper->user, y, variance, mean);
 }
 
 VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int row, int variants, int reference,
@@ -10066,9 +10103,15 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
             for (int i = 0; i < rows; i++) {
                 if (d == 0)
                     vmafgpu__vif_reference_along(s, i);
+                if (job->keeper) {
+                    vmafgpu__vif_keep(s, i, y + i);
+                    continue;
+                }
                 vmafgpu__vif_distorted_along(s, i);
                 vmafgpu__vif_statistics(s, i, d == 0, &constants, &totals);
             }
+            if (job->keeper)
+                continue;
             samples += d == 0 ? rows * (s->end - s->x) : 0;
             if (job->distorted_count == 1 && totals.registers < 1 << 15 && y + 4 < job->end)
                 continue; /* lanes cannot overflow yet */
@@ -10113,6 +10156,8 @@ static void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafgpu__vif_sums *co
     }
     for (int i = 0; i < 6; i++, at += columns * sizeof(int32_t))
         s.variance[i] = (int32_t *)(void *)at;
+    s.mean[4] = (uint32_t *)(void *)at;
+    at += job->keeper ? columns * sizeof(uint32_t) : 0;
     for (int i = 0; i < 4; i++) {
         s.mean[i] = (uint32_t *)(void *)at;
         at += columns * sizeof(uint32_t);
@@ -13513,28 +13558,34 @@ enum {
     VMAFGPU__SLOPES_REACH = 8,   /* of the widest filter */
     VMAFGPU__SLOPES_ROWS = 17,   /* rows of the widest filter */
     VMAFGPU__SLOPES_RING = 4,    /* rows of bands that are kept */
-    VMAFGPU__SLOPES_STRIP = 64,  /* rows of a task; an even number */
+    VMAFGPU__SLOPES_STRIP = 64,  /* least and most rows of a task; even numbers */
+    VMAFGPU__SLOPES_LONG = 256,
     VMAFGPU__SLOPES_MARGIN = 96, /* columns before and after a line */
     VMAFGPU__SLOPES_VIF = 3      /* planes to which the adjoint of a VIF filter is applied */
 };
 
-/* Functions for rows. Lines have margins; see SLOPES_MARGIN. */
+#define VMAFGPU__SLOPES_PER_GREY 94548.456f     /* 65536 / ln(2) */
+#define VMAFGPU__SLOPES_INVERSE  1.0576589e-05f /* its inverse */
+
+/* Functions for rows. Lines have margins; see SLOPES_MARGIN. The columns of the lines to which a VIF filter is applied
+ * are divided into `phases`, which are 1 or 4: column x is at [x % phases * pitch + x / phases]. With four phases, a
+ * register contains every fourth column, and a few loads are enough for the windows of all columns. */
 typedef struct vmafgpu__slopes_functions {
-    /* Filters a line of integer means horizontally. They have already been filtered vertically. Converts the result to
-     * centred means in grey levels. */
-    void (*means)(const uint16_t *line, const uint16_t *taps, int reach, int w, float *out);
-    /* Computes a2, a12 and 2 a2 m2 + a12 m1 from the variances s1, s2, s12 and the means. */
-    void (*variances)(const int32_t *const *variance, const float *const *mean, double gain_limit, int w,
-                      float *const *out);
+    int phases;
+    /* Computes a2, a12 and 2 a2 m2 + a12 m1 from the variances s1, s2, s12 and the means, see vmafgpu__vif_keeper. */
+    void (*variances)(const int32_t *const *variance, const uint32_t *const *mean, double gain_limit, int w,
+                      ptrdiff_t pitch, float *const *out);
     /* Filters vertically. `rows` has 2 * reach + 1 rows, `taps` starts with the tap of the centre. If `adds` is set,
      * adds the result to `out`. */
     void (*down)(const float *const *rows, const float *taps, int reach, int w, int adds, float *out);
     /* Filters horizontally, and writes columns -reach..w + reach - 1. Reads zeros before and after the line. */
-    void (*along)(const float *line, const float *taps, int reach, int w, float *out);
-    /* Like `along`, but neighbouring columns of `line` are two columns apart in `out`. */
+    void (*along)(const float *line, const float *taps, int reach, int w, ptrdiff_t pitch, float *out);
+    /* Like `along`, but neighbouring columns of `line` are two columns apart in `out`. Columns are in order. */
     void (*along_up)(const float *line, const float *taps, int reach, int w, float *out);
-    /* Combines the three filtered planes with the samples r and d. */
-    void (*samples)(const float *const *filtered, const float *r, const float *d, float weight, int w, float *out);
+    /* Combines the three filtered planes with the samples r and d, which are rows of pictures. Writes columns in
+     * order. */
+    void (*samples)(const float *const *filtered, const void *const *rows, int wide, int bits, float weight, int w,
+                    ptrdiff_t pitch, float *out);
     /* Computes u, the derivatives of the cubes with respect to the three signals, and `all`, the sum of these three
      * derivatives, in columns first..end-1. */
     void (*cubes)(const uint32_t *column_sum, const uint32_t *centre, const int32_t *const *signal, const int *shift,
@@ -13554,12 +13605,11 @@ typedef struct vmafgpu__slopes_functions {
 
 /* The working memory of one thread. */
 typedef struct vmafgpu__slopes_worker {
-    vmafgpu__vif_tap_lines taps;
-    void *adm_scratch;
+    void *vif_scratch, *adm_scratch;
     unsigned char *lines; /* all lines below are in one piece of memory, which is zeroed for each strip */
     size_t lines_size;
     float *ring[VMAFGPU__SLOPES_VIF][VMAFGPU__SLOPES_ROWS], *filtered[VMAFGPU__SLOPES_VIF];
-    float *mean[2], *sample[2], *zero, *line, *wide, *box, *sum;
+    float *zero, *line, *up, *wide, *box, *sum;
     /* Rows of bands; [y % RING]. In `cube`, `all` and `mask`, [0] is for the numerator and [1] for the impairment. */
     float *side[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS], *band[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS];
     uint8_t *uses_impairment[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS];
@@ -13577,7 +13627,7 @@ typedef struct vmafgpu__slopes {
     float *vif[VMAFGPU__SCALES], *adm[VMAFGPU__SCALES]; /* with respect to the input of a scale; none at scale 0 */
     unsigned char *out;
     ptrdiff_t pitch;
-    int scale, count, next; /* next: atomic; the first strip that no thread has claimed */
+    int scale, rows, count, next; /* rows of a strip; next: atomic; the first strip that no thread has claimed */
     vmafgpu__slopes_worker *workers;
 } vmafgpu__slopes;
 
@@ -13594,24 +13644,28 @@ static float *vmafgpu__slopes_plane_row(float *plane, int w, int y) {
     return plane + (ptrdiff_t)vmafgpu__padded(w) * y;
 }
 
+/* Returns the distance between phases, in columns. It is no multiple of 4096 bytes for the usual widths. */
+static ptrdiff_t vmafgpu__slopes_pitch_of(int w) {
+    return (ptrdiff_t)vmafgpu__round_up((uint64_t)(w + 3) / 4, 16) + 80;
+}
+
 static void vmafgpu__slopes_worker_layout(vmafgpu__carver *c, const vmafgpu *v, vmafgpu__slopes_worker *k) {
     const int w = v->config.width, half = (w + 1) / 2;
-    vmafgpu__carve_vif_lines(c, w, &k->taps);
+    const int all = (int)(v->cpu->functions->slopes->phases * vmafgpu__slopes_pitch_of(w));
+    k->vif_scratch = vmafgpu__carve(c, v->cpu->functions->vif->scratch_size(w, 1, 0));
     k->adm_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(w, 1, 1));
     k->lines = (unsigned char *)vmafgpu__carve(c, 0);
     const uint64_t first = c->used;
     for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++) {
         for (int y = 0; y < VMAFGPU__SLOPES_ROWS; y++)
-            k->ring[i][y] = vmafgpu__slopes_line(c, w);
-        k->filtered[i] = vmafgpu__slopes_line(c, w);
+            k->ring[i][y] = vmafgpu__slopes_line(c, all);
+        k->filtered[i] = vmafgpu__slopes_line(c, all);
     }
-    for (int i = 0; i < 2; i++) {
-        k->mean[i] = vmafgpu__slopes_line(c, w);
-        k->sample[i] = vmafgpu__slopes_line(c, w);
+    for (int i = 0; i < 2; i++)
         k->mask[i] = vmafgpu__slopes_line(c, half);
-    }
-    k->zero = vmafgpu__slopes_line(c, w);
-    k->line = vmafgpu__slopes_line(c, w);
+    k->zero = vmafgpu__slopes_line(c, all);
+    k->line = vmafgpu__slopes_line(c, all);
+    k->up = vmafgpu__slopes_line(c, half);
     k->wide = vmafgpu__slopes_line(c, w);
     k->box = vmafgpu__slopes_line(c, half);
     k->sum = vmafgpu__slopes_line(c, w);
@@ -13659,24 +13713,15 @@ static vmafgpu__vif_picture vmafgpu__slopes_picture(const vmafgpu__cpu *cpu, int
     return picture;
 }
 
-/* Converts a row of a picture to grey levels, centred. */
-static void vmafgpu__slopes_read(const void *row, int wide, int w, int bits, float *out) {
-    const int32_t centre = (int32_t)1 << (bits - 1);
-    const float unit = 1.0f / (float)(1 << (bits - 8));
-    for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK) {
-        uint16_t in[VMAFGPU__CHUNK];
-        vmafgpu__read_chunk(row, wide, x, w, in);
-        for (int i = 0; i < VMAFGPU__CHUNK && x + i < w; i++)
-            out[x + i] = (float)((int32_t)in[i] - centre) * unit;
-    }
-}
-
 /* Adds the samples that a filter reads beyond the edges of a row to the samples that they reflect. */
-static void vmafgpu__slopes_fold(float *line, int w, int reach) {
+static void vmafgpu__slopes_fold(float *line, int phases, ptrdiff_t pitch, int w, int reach) {
+    const int last = phases - 1, bits = phases == 4 ? 2 : 0;
+#define VMAFGPU__SLOPES_AT(x) line[((x) & last) * pitch + ((x) >> bits)]
     for (int k = 1; k <= reach; k++)
-        line[k] += line[-k];
+        VMAFGPU__SLOPES_AT(k) += VMAFGPU__SLOPES_AT(-k);
     for (int k = 1; k <= reach; k++)
-        line[w - 1 - k] += line[w - 1 + k];
+        VMAFGPU__SLOPES_AT(w - 1 - k) += VMAFGPU__SLOPES_AT(w - 1 + k);
+#undef VMAFGPU__SLOPES_AT
 }
 
 /* The rows to which the vertical adjoint of a filter is applied. */
@@ -13714,74 +13759,112 @@ static void vmafgpu__slopes_taps(int scale, float *taps) {
         taps[t] = (float)vmafgpu__vif_taps[scale][reach + t] / 65536;
 }
 
-/* Computes row y of the three planes to which the adjoint is applied. */
-static void vmafgpu__slopes_vif_row(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k,
-                                    const vmafgpu__vif_job *job, const vmafgpu__vif_picture *distorted, int y) {
-    const int reach = vmafgpu__vif_reach(job->scale);
-    const int32_t *variance[3] = { k->taps.variance[0], k->taps.variance[1], k->taps.variance[2] };
-    const float *mean[2] = { k->mean[0], k->mean[1] };
-    float *out[VMAFGPU__SLOPES_VIF];
-    vmafgpu__vif_row(job, &k->taps, distorted, y);
-    for (int i = 0; i < 2; i++)
-        s->functions->means(k->taps.mean[i], vmafgpu__vif_taps[job->scale], reach, job->w, k->mean[i]);
-    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++)
-        out[i] = k->ring[i][y % VMAFGPU__SLOPES_ROWS];
-    s->functions->variances(variance, mean, s->gain_limit, job->w, out);
-    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++)
-        memset(out[i] + job->w, 0, VMAFGPU__CHUNK / 2 * sizeof *out[i]);
-}
-
-/* Computes the derivatives with respect to rows first..end-1 of a VIF picture. */
-static void vmafgpu__slopes_vif(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int first, int end) {
-    const vmafgpu *v = s->v;
-    const int scale = s->scale, reach = vmafgpu__vif_reach(scale), next_reach = vmafgpu__vif_reach(scale + 1);
-    const int bits = scale ? 16 : v->config.bit_depth;
-    const vmafgpu__vif_picture distorted = vmafgpu__slopes_picture(v->cpu, scale, 1);
-    float taps[1 + VMAFGPU__SLOPES_REACH], next_taps[1 + VMAFGPU__SLOPES_REACH];
+/* A strip of VIF: the rows that are being computed. */
+typedef struct vmafgpu__slopes_vif {
+    const vmafgpu__slopes *s;
+    const vmafgpu__slopes_worker *k;
     vmafgpu__vif_job job;
-    memset(&job, 0, sizeof job);
-    job.reference = vmafgpu__slopes_picture(v->cpu, scale, 0);
-    job.bit_depth = v->config.bit_depth;
-    job.scale = scale;
-    job.wide = scale || v->cpu->wide;
-    job.w = v->config.width >> scale;
-    job.h = v->config.height >> scale;
-    vmafgpu__slopes_taps(scale, taps);
-    if (s->has_vif[scale + 1])
-        vmafgpu__slopes_taps(scale + 1, next_taps);
-    int made = first > reach ? first - reach : 0; /* rows of the ring that have been computed */
-    for (int y = first; y < end && y < job.h; y++) {
-        float *out =
-            scale ? vmafgpu__slopes_plane_row(s->vif[scale], job.w, y) : (float *)(void *)(s->out + y * s->pitch);
-        memset(k->sum, 0, (size_t)job.w * sizeof *k->sum);
-        for (; s->vif_weight[scale] != 0 && made <= y + reach && made < job.h; made++)
-            vmafgpu__slopes_vif_row(s, k, &job, &distorted, made);
-        for (int i = 0; i < VMAFGPU__SLOPES_VIF && s->vif_weight[scale] != 0; i++) {
+    vmafgpu__vif_picture distorted;
+    int reach, next_reach, bits;
+    ptrdiff_t pitch;
+    int y, end; /* the next row, and the end of the strip */
+    float taps[1 + VMAFGPU__SLOPES_REACH], next_taps[1 + VMAFGPU__SLOPES_REACH];
+} vmafgpu__slopes_vif;
+
+/* Computes the derivatives with respect to the next row of the strip. */
+static void vmafgpu__slopes_vif_finish(vmafgpu__slopes_vif *a) {
+    const vmafgpu__slopes *s = a->s;
+    const vmafgpu__slopes_worker *k = a->k;
+    const vmafgpu__slopes_functions *f = s->functions;
+    const int y = a->y++, scale = s->scale, w = a->job.w, h = a->job.h;
+    const int all = (int)(f->phases == 1 ? w : (f->phases - 1) * a->pitch + (w + f->phases - 1) / f->phases);
+    float *out = scale ? vmafgpu__slopes_plane_row(s->vif[scale], w, y) : (float *)(void *)(s->out + y * s->pitch);
+    if (s->vif_weight[scale] != 0) {
+        const float *filtered[VMAFGPU__SLOPES_VIF] = { k->filtered[0], k->filtered[1], k->filtered[2] };
+        const void *rows[2] = { vmafgpu__vif_picture_row(&a->job.reference, y),
+                                vmafgpu__vif_picture_row(&a->distorted, y) };
+        for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++) {
             const float *ring[VMAFGPU__SLOPES_ROWS];
             for (int row = 0; row < VMAFGPU__SLOPES_ROWS; row++)
                 ring[row] = k->ring[i][row];
-            const vmafgpu__slopes_source source = { ring, NULL, k->zero, job.w, job.h };
-            vmafgpu__slopes_down(s->functions, &source, y, job.h, taps, reach, k->line);
-            s->functions->along(k->line, taps, reach, job.w, k->filtered[i]);
-            vmafgpu__slopes_fold(k->filtered[i], job.w, reach);
+            const vmafgpu__slopes_source source = { ring, NULL, k->zero, all, h };
+            vmafgpu__slopes_down(f, &source, y, h, a->taps, a->reach, k->line);
+            f->along(k->line, a->taps, a->reach, w, a->pitch, k->filtered[i]);
+            vmafgpu__slopes_fold(k->filtered[i], f->phases, a->pitch, w, a->reach);
         }
-        if (s->vif_weight[scale] != 0) {
-            const float *filtered[VMAFGPU__SLOPES_VIF] = { k->filtered[0], k->filtered[1], k->filtered[2] };
-            vmafgpu__slopes_read(vmafgpu__vif_picture_row(&job.reference, y), job.wide, job.w, bits, k->sample[0]);
-            vmafgpu__slopes_read(vmafgpu__vif_picture_row(&distorted, y), job.wide, job.w, bits, k->sample[1]);
-            s->functions->samples(filtered, k->sample[0], k->sample[1], s->vif_weight[scale], job.w, k->sum);
-        }
-        if (s->has_vif[scale + 1]) {
-            const vmafgpu__slopes_source source = { NULL, s->vif[scale + 1], k->zero, job.w >> 1, job.h >> 1 };
-            memset(k->line, 0, (size_t)job.w * sizeof *k->line);
-            vmafgpu__slopes_down(s->functions, &source, y, job.h, next_taps, next_reach, k->line);
-            s->functions->along_up(k->line, next_taps, next_reach, job.w, k->wide);
-            vmafgpu__slopes_fold(k->wide, job.w, next_reach);
-            for (int x = 0; x < job.w; x++)
-                k->sum[x] += k->wide[x];
-        }
-        memcpy(out, k->sum, (size_t)job.w * sizeof *out);
+        f->samples(filtered, rows, a->job.wide, a->bits, s->vif_weight[scale], w, a->pitch, k->sum);
+    } else {
+        memset(k->sum, 0, (size_t)w * sizeof *k->sum);
     }
+    if (s->has_vif[scale + 1]) {
+        const vmafgpu__slopes_source source = { NULL, s->vif[scale + 1], k->zero, w >> 1, h >> 1 };
+        vmafgpu__slopes_down(f, &source, y, h, a->next_taps, a->next_reach, k->up);
+        f->along_up(k->up, a->next_taps, a->next_reach, w, k->wide);
+        vmafgpu__slopes_fold(k->wide, 1, 0, w, a->next_reach);
+        for (int x = 0; x < w; x++)
+            k->sum[x] += k->wide[x];
+    }
+    memcpy(out, k->sum, (size_t)w * sizeof *out);
+}
+
+/* Receives the statistics of row y, and computes the rows of the strip that depend on no later row. */
+static void vmafgpu__slopes_vif_row(void *user, int y, const int32_t *const *variance, const uint32_t *const *mean) {
+    vmafgpu__slopes_vif *a = (vmafgpu__slopes_vif *)user;
+    const vmafgpu__slopes_functions *f = a->s->functions;
+    float *out[VMAFGPU__SLOPES_VIF];
+    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++)
+        out[i] = a->k->ring[i][y % VMAFGPU__SLOPES_ROWS];
+    f->variances(variance, mean, a->s->gain_limit, a->job.w, a->pitch, out);
+    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++)
+        for (int phase = 0; phase < f->phases; phase++)
+            memset(out[i] + phase * a->pitch + (a->job.w - phase + f->phases - 1) / f->phases, 0,
+                   VMAFGPU__CHUNK / 2 * sizeof *out[i]);
+    while (a->y < a->end && (y >= a->y + a->reach || y == a->job.h - 1))
+        vmafgpu__slopes_vif_finish(a);
+}
+
+/* Computes the derivatives with respect to rows first..end-1 of a VIF picture. */
+static void vmafgpu__slopes_vif_rows(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int first, int end) {
+    const vmafgpu *v = s->v;
+    const int scale = s->scale;
+    vmafgpu__vif_keeper keeper = { vmafgpu__slopes_vif_row, NULL };
+    vmafgpu__vif_sums unused, *sums[1] = { &unused };
+    vmafgpu__slopes_vif a;
+    memset(&a, 0, sizeof a);
+    a.s = s;
+    a.k = k;
+    a.reach = vmafgpu__vif_reach(scale);
+    a.bits = scale ? 16 : v->config.bit_depth;
+    a.distorted = vmafgpu__slopes_picture(v->cpu, scale, 1);
+    a.job.reference = vmafgpu__slopes_picture(v->cpu, scale, 0);
+    a.job.distorted = &a.distorted;
+    a.job.distorted_count = 1;
+    a.job.bit_depth = v->config.bit_depth;
+    a.job.scale = scale;
+    a.job.wide = scale || v->cpu->wide;
+    a.job.w = v->config.width >> scale;
+    a.job.h = v->config.height >> scale;
+    a.job.plan = &v->plan;
+    a.job.log_table = v->cpu->log_table;
+    a.job.scratch = k->vif_scratch;
+    a.job.widest = (int)vmafgpu__padded(a.job.w);
+    a.job.keeper = &keeper;
+    a.pitch = vmafgpu__slopes_pitch_of(a.job.w);
+    a.y = first;
+    a.end = end < a.job.h ? end : a.job.h;
+    keeper.user = &a;
+    vmafgpu__slopes_taps(scale, a.taps);
+    if (s->has_vif[scale + 1]) {
+        a.next_reach = vmafgpu__vif_reach(scale + 1);
+        vmafgpu__slopes_taps(scale + 1, a.next_taps);
+    }
+    a.job.first = first > a.reach ? (first - a.reach) & ~1 : 0;
+    a.job.end = end + a.reach + (a.reach & 1);
+    a.job.end = a.job.end < a.job.h ? a.job.end : a.job.h;
+    if (a.y < a.end && s->vif_weight[scale] != 0)
+        v->cpu->functions->vif->rows(&a.job, sums);
+    while (a.y < a.end)
+        vmafgpu__slopes_vif_finish(&a);
 }
 
 /* ---- ADM ---- */
@@ -14003,12 +14086,12 @@ static void vmafgpu__slopes_task(void *arg, int index) {
     vmafgpu__slopes *s = (vmafgpu__slopes *)arg;
     const vmafgpu__slopes_worker *k = &s->workers[index];
     for (int strip; (strip = vmafgpu__atomic_get(&s->next)) < s->count;) {
-        const int first = strip * VMAFGPU__SLOPES_STRIP, end = first + VMAFGPU__SLOPES_STRIP;
+        const int first = strip * s->rows, end = first + s->rows;
         if (!vmafgpu__atomic_change(&s->next, strip, strip + 1))
             continue;
         memset(k->lines, 0, k->lines_size);
         if (s->has_vif[s->scale] || !s->scale)
-            vmafgpu__slopes_vif(s, k, first, end);
+            vmafgpu__slopes_vif_rows(s, k, first, end);
         if (s->has_adm[s->scale])
             vmafgpu__slopes_adm_rows(s, k, first, end);
     }
@@ -14049,8 +14132,12 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
     for (int i = VMAFGPU__SCALES - 1; i >= 0 && result == VMAFGPU_OK; i--) {
         s->scale = i;
         s->next = 0;
-        s->count = vmafgpu__divide_up(i ? vmafgpu__adm_size(v->config.height, i - 1) : v->config.height,
-                                      VMAFGPU__SLOPES_STRIP);
+        const int h = i ? vmafgpu__adm_size(v->config.height, i - 1) : v->config.height;
+        const int rows = vmafgpu__divide_up(h, 4 * v->config.threads) * 2;
+        s->rows = rows < VMAFGPU__SLOPES_STRIP  ? VMAFGPU__SLOPES_STRIP
+                  : rows > VMAFGPU__SLOPES_LONG ? VMAFGPU__SLOPES_LONG
+                                                : rows;
+        s->count = vmafgpu__divide_up(h, s->rows);
         result = vmafgpu__run(v, vmafgpu__slopes_task, s);
         if (result != VMAFGPU_OK && always) {
             vmafgpu__slopes_task(s, 0);
@@ -14065,7 +14152,6 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
 
 /* ---- lanes ---- */
 
-#define vmafgpu__slopes_means     VMAFGPU__LANES_NAME(vmafgpu__slopes_means)
 #define vmafgpu__slopes_variances VMAFGPU__LANES_NAME(vmafgpu__slopes_variances)
 #define vmafgpu__slopes_filter    VMAFGPU__LANES_NAME(vmafgpu__slopes_filter)
 #define vmafgpu__slopes_along     VMAFGPU__LANES_NAME(vmafgpu__slopes_along)
@@ -14080,32 +14166,26 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
 
 /* The loops compute whole blocks of LANES columns, so they also read and write columns after the end of a row. */
 
-static void vmafgpu__slopes_means(const uint16_t *line, const uint16_t *taps, int reach, int w, float *out) {
-    for (int x = 0; x < w; x += VMAFGPU__LANES) {
-        uint32_t sum[VMAFGPU__LANES] = { 0 };
-        for (int k = 0; k <= 2 * reach; k++)
-            for (int i = 0; i < VMAFGPU__LANES; i++)
-                sum[i] += (uint32_t)taps[k] * line[x + i + k - reach];
-        for (int i = 0; i < VMAFGPU__LANES; i++)
-            out[x + i] = (float)(int32_t)(sum[i] - 0x80000000u) * (1.0f / 16777216); /* mid grey is 128 * 2^24 */
-    }
-}
-
 /* With n1 = v + noise and n2 = n1 + g^2 s1, the derivatives of log2(n2 / n1) are 1/ln(2) times
  *   a2   1/n2 - 1/n1 if v > 0, otherwise 0
  *   a12  -2 g a2, plus 2 g / n2 where g is not limited */
-static void vmafgpu__slopes_variances(const int32_t *const *variance, const float *const *mean, double gain_limit,
-                                      int w, float *const *out) {
-    const float per_grey = 94548.456f, inverse = 1.0576589e-05f; /* 65536 / ln(2), and its inverse */
+static void vmafgpu__slopes_variances(const int32_t *const *variance, const uint32_t *const *mean, double gain_limit,
+                                      int w, ptrdiff_t pitch, float *const *out) {
+    const float per_grey = VMAFGPU__SLOPES_PER_GREY, inverse = VMAFGPU__SLOPES_INVERSE;
+    (void)pitch;
     for (int x = 0; x < w; x += VMAFGPU__LANES) {
         const int32_t *VMAFGPU__RESTRICT var1 = variance[0] + x, *VMAFGPU__RESTRICT var2 = variance[1] + x,
                                          *VMAFGPU__RESTRICT cov = variance[2] + x;
-        const float *VMAFGPU__RESTRICT m1 = mean[0] + x, *VMAFGPU__RESTRICT m2 = mean[1] + x;
+        float m1[VMAFGPU__LANES], m2[VMAFGPU__LANES];
         float *VMAFGPU__RESTRICT by2 = out[0] + x, *VMAFGPU__RESTRICT by12 = out[1] + x,
                                  *VMAFGPU__RESTRICT rest = out[2] + x;
         double left[VMAFGPU__LANES], gain[VMAFGPU__LANES], signal[VMAFGPU__LANES];
         float n1[VMAFGPU__LANES], more[VMAFGPU__LANES], g[VMAFGPU__LANES];
         int32_t has_rest[VMAFGPU__LANES], is_limited[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            m1[i] = (float)(int32_t)(mean[0][x + i] - 0x80000000u) * (1.0f / 16777216); /* mid grey is 128 * 2^24 */
+            m2[i] = (float)(int32_t)(mean[1][x + i] - 0x80000000u) * (1.0f / 16777216);
+        }
         for (int i = 0; i < VMAFGPU__LANES; i++) {
             const int32_t s1 = var1[i] < VMAFGPU__VIF_NOISE ? VMAFGPU__VIF_NOISE : var1[i];
             gain[i] = (double)cov[i] / ((double)s1 + VMAFGPU__VIF_EPSILON);
@@ -14154,7 +14234,9 @@ static void vmafgpu__slopes_filter(const float *const *rows, const float *taps, 
     }
 }
 
-static void vmafgpu__slopes_along(const float *line, const float *taps, int reach, int w, float *out) {
+static void vmafgpu__slopes_along(const float *line, const float *taps, int reach, int w, ptrdiff_t pitch,
+                                  float *out) {
+    (void)pitch;
     for (int x = -reach; x < w + reach; x += VMAFGPU__LANES) {
         const float *in = line + x;
         float sum[VMAFGPU__LANES];
@@ -14190,12 +14272,21 @@ static void vmafgpu__slopes_along_up(const float *line, const float *taps, int r
     }
 }
 
-static void vmafgpu__slopes_samples(const float *const *filtered, const float *r, const float *d, float weight, int w,
-                                    float *out) {
-    const float *a = filtered[0], *b = filtered[1], *c = filtered[2];
-    for (int x = 0; x < w; x += VMAFGPU__LANES)
-        for (int i = x; i < x + VMAFGPU__LANES; i++)
-            out[i] = weight * (2 * d[i] * a[i] + r[i] * b[i] - c[i]);
+static void vmafgpu__slopes_samples(const float *const *filtered, const void *const *rows, int wide, int bits,
+                                    float weight, int w, ptrdiff_t pitch, float *out) {
+    const int32_t centre = (int32_t)1 << (bits - 1);
+    const float unit = 1.0f / (float)(1 << (bits - 8));
+    (void)pitch;
+    for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK) {
+        const float *a = filtered[0] + x, *b = filtered[1] + x, *c = filtered[2] + x;
+        uint16_t in[2][VMAFGPU__CHUNK];
+        vmafgpu__read_chunk(rows[0], wide, x, w, in[0]);
+        vmafgpu__read_chunk(rows[1], wide, x, w, in[1]);
+        for (int i = 0; i < VMAFGPU__CHUNK && x + i < w; i++) {
+            const float r = (float)((int32_t)in[0][i] - centre) * unit, d = (float)((int32_t)in[1][i] - centre) * unit;
+            out[x + i] = weight * (2 * d * a[i] + r * b[i] - c[i]);
+        }
+    }
 }
 
 static void vmafgpu__slopes_cubes(const uint32_t *column_sum, const uint32_t *centre, const int32_t *const *signal,
@@ -14281,13 +14372,215 @@ static void vmafgpu__slopes_columns(const float *low, const float *high, const f
     }
 }
 
-static const vmafgpu__slopes_functions vmafgpu__slopes_lanes = {
-    VMAFGPU__SET(means, vmafgpu__slopes_means),         VMAFGPU__SET(variances, vmafgpu__slopes_variances),
-    VMAFGPU__SET(down, vmafgpu__slopes_filter),         VMAFGPU__SET(along, vmafgpu__slopes_along),
-    VMAFGPU__SET(along_up, vmafgpu__slopes_along_up),   VMAFGPU__SET(samples, vmafgpu__slopes_samples),
-    VMAFGPU__SET(cubes, vmafgpu__slopes_cubes),         VMAFGPU__SET(box_down, vmafgpu__slopes_box_down),
-    VMAFGPU__SET(box_along, vmafgpu__slopes_box_along), VMAFGPU__SET(band, vmafgpu__slopes_band),
-    VMAFGPU__SET(merge, vmafgpu__slopes_add),           VMAFGPU__SET(unfold, vmafgpu__slopes_columns),
+#if VMAFGPU__LEVEL == VMAFGPU__SCALAR
+#define vmafgpu__slopes_level VMAFGPU__LEVEL_NAME(vmafgpu__slopes_level)
+static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
+    VMAFGPU__SET(phases, 1),
+    VMAFGPU__SET(variances, vmafgpu__slopes_variances),
+    VMAFGPU__SET(down, vmafgpu__slopes_filter),
+    VMAFGPU__SET(along, vmafgpu__slopes_along),
+    VMAFGPU__SET(along_up, vmafgpu__slopes_along_up),
+    VMAFGPU__SET(samples, vmafgpu__slopes_samples),
+    VMAFGPU__SET(cubes, vmafgpu__slopes_cubes),
+    VMAFGPU__SET(box_down, vmafgpu__slopes_box_down),
+    VMAFGPU__SET(box_along, vmafgpu__slopes_box_along),
+    VMAFGPU__SET(band, vmafgpu__slopes_band),
+    VMAFGPU__SET(merge, vmafgpu__slopes_add),
+    VMAFGPU__SET(unfold, vmafgpu__slopes_columns),
+};
+#endif
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
+
+/* ---- vectors ----
+ *
+ * These functions compute the same floats as those of the lanes: the operations on each column have the same order. */
+
+#define vmafgpu__slopes_gain           VMAFGPU__LEVEL_NAME(vmafgpu__slopes_gain)
+#define vmafgpu__slopes_mean           VMAFGPU__LEVEL_NAME(vmafgpu__slopes_mean)
+#define vmafgpu__slopes_variances_v    VMAFGPU__LEVEL_NAME(vmafgpu__slopes_variances_v)
+#define vmafgpu__slopes_along_of       VMAFGPU__LEVEL_NAME(vmafgpu__slopes_along_of)
+#define vmafgpu__slopes_along_v        VMAFGPU__LEVEL_NAME(vmafgpu__slopes_along_v)
+#define vmafgpu__slopes_sample_phases  VMAFGPU__LEVEL_NAME(vmafgpu__slopes_sample_phases)
+#define vmafgpu__slopes_samples_v      VMAFGPU__LEVEL_NAME(vmafgpu__slopes_samples_v)
+#define vmafgpu__slopes_level          VMAFGPU__LEVEL_NAME(vmafgpu__slopes_level)
+
+VMAFGPU__INLINE vmafgpu__v vmafgpu__slopes_mean(const uint32_t *mean) {
+    const vmafgpu__v centred = vmafgpu__v_xor(vmafgpu__v_load(mean), vmafgpu__v_set32((int32_t)0x80000000u));
+    return vmafgpu__v_mul_f32(vmafgpu__v_to_f32(centred), vmafgpu__v_set_f32(1.0f / 16777216));
+}
+
+/* Comparisons of doubles use the signs of differences, which are kept by the conversion to float. */
+static void vmafgpu__slopes_variances_v(const int32_t *const *variance, const uint32_t *const *mean, double gain_limit,
+                                        int w, ptrdiff_t pitch, float *const *out) {
+    enum { WORDS = VMAFGPU__V_WORDS };
+    const vmafgpu__v noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE), below = vmafgpu__v_set32(VMAFGPU__VIF_NOISE - 1);
+    const vmafgpu__v epsilon = vmafgpu__v_set_f64(VMAFGPU__VIF_EPSILON), one = vmafgpu__v_set_f64(1);
+    const vmafgpu__v limit = vmafgpu__v_set_f64(gain_limit), noise_f64 = vmafgpu__v_set_f64(VMAFGPU__VIF_NOISE);
+    const vmafgpu__v noise_f32 = vmafgpu__v_set_f32(VMAFGPU__VIF_NOISE), flat = vmafgpu__v_set_f32(-4 / 65025.0f);
+    const vmafgpu__v per_grey = vmafgpu__v_set_f32(VMAFGPU__SLOPES_PER_GREY);
+    const vmafgpu__v inverse = vmafgpu__v_set_f32(VMAFGPU__SLOPES_INVERSE), sign = vmafgpu__v_set32((int32_t)0x80000000u);
+    const vmafgpu__v zero = vmafgpu__v_zero(), two = vmafgpu__v_set_f32(2);
+    const int groups = (w + 4 * WORDS - 1) / (4 * WORDS);
+    for (int n = 0; n < 4 * groups; n++) {
+        const int x = n * WORDS;
+        const ptrdiff_t at = (n & 3) * pitch + (n >> 2) * WORDS;
+        const vmafgpu__v s1 = vmafgpu__v_load(variance[0] + x), s2 = vmafgpu__v_load(variance[1] + x);
+        const vmafgpu__v s12 = vmafgpu__v_load(variance[2] + x);
+        vmafgpu__v gain[2], left[2], signal[2], left_1[2], signal_1[2], over[2];
+        int32_t raised[WORDS];
+        vmafgpu__v_store(raised, vmafgpu__v_max32(s1, noise));
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            const int from = i * (WORDS / 2);
+            const vmafgpu__v a = vmafgpu__v_load_32_as_f64(raised + from);
+            const vmafgpu__v b = vmafgpu__v_load_32_as_f64(variance[1] + x + from);
+            const vmafgpu__v c = vmafgpu__v_load_32_as_f64(variance[2] + x + from);
+            gain[i] = vmafgpu__v_div_f64(c, vmafgpu__v_add_f64(a, epsilon));
+            left[i] = vmafgpu__v_sub_f64(b, vmafgpu__v_mul_f64(gain[i], c));
+            const vmafgpu__v limited = vmafgpu__v_min_f64(gain[i], limit);
+            signal[i] = vmafgpu__v_mul_f64(vmafgpu__v_mul_f64(limited, limited), a);
+            left_1[i] = vmafgpu__v_sub_f64(left[i], one);
+            signal_1[i] = vmafgpu__v_sub_f64(signal[i], one);
+            over[i] = vmafgpu__v_sub_f64(limit, gain[i]);
+            left[i] = vmafgpu__v_add_f64(left[i], noise_f64);
+        }
+        const vmafgpu__v no_rest = vmafgpu__v_srai32(vmafgpu__v_join_f64(left_1[0], left_1[1]), 31);
+        const vmafgpu__v no_signal = vmafgpu__v_srai32(vmafgpu__v_join_f64(signal_1[0], signal_1[1]), 31);
+        const vmafgpu__v is_limited = vmafgpu__v_srai32(vmafgpu__v_join_f64(over[0], over[1]), 31);
+        const vmafgpu__v n1 = vmafgpu__v_select(no_rest, noise_f32, vmafgpu__v_join_f64(left[0], left[1]));
+        const vmafgpu__v more = vmafgpu__v_andnot(no_signal, vmafgpu__v_join_f64(signal[0], signal[1]));
+        const vmafgpu__v g2 = vmafgpu__v_mul_f32(two, vmafgpu__v_join_f64(gain[0], gain[1]));
+        const vmafgpu__v i1 = vmafgpu__v_div_f32(per_grey, n1);
+        const vmafgpu__v i2 = vmafgpu__v_div_f32(per_grey, vmafgpu__v_add_f32(n1, more));
+        vmafgpu__v a2 = vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(more, i1), i2), inverse);
+        a2 = vmafgpu__v_andnot(no_rest, vmafgpu__v_xor(a2, sign));
+        const vmafgpu__v limited = vmafgpu__v_xor(vmafgpu__v_mul_f32(g2, a2), sign);
+        const vmafgpu__v free = vmafgpu__v_mul_f32(g2, vmafgpu__v_select(no_rest, i2, i1));
+        vmafgpu__v a12 = vmafgpu__v_select(is_limited, limited, free);
+        const vmafgpu__v_mask not_flat = vmafgpu__v_greater32(s1, below);
+        const vmafgpu__v_mask has_term = vmafgpu__v_mask_and(
+            not_flat, vmafgpu__v_mask_and(vmafgpu__v_greater32(s12, zero), vmafgpu__v_greater32(s2, zero)));
+        a2 = vmafgpu__v_or(vmafgpu__v_keep32(has_term, a2), vmafgpu__v_drop32(not_flat, flat));
+        a12 = vmafgpu__v_keep32(has_term, a12);
+        vmafgpu__v_store(out[0] + at, a2);
+        vmafgpu__v_store(out[1] + at, a12);
+        vmafgpu__v_store(out[2] + at,
+                         vmafgpu__v_add_f32(vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(two, a2),
+                                                               vmafgpu__slopes_mean(mean[1] + x)),
+                                            vmafgpu__v_mul_f32(a12, vmafgpu__slopes_mean(mean[0] + x))));
+    }
+}
+
+/* Column 4 j + p is at [p * pitch + j]. Computes four registers, one for each phase. */
+VMAFGPU__INLINE void vmafgpu__slopes_along_of(const float *line, const float *taps, int reach, int w, ptrdiff_t pitch,
+                                              float *out) {
+    const int end = (w - 1 + reach) / 4;
+    for (int j = -((reach + 3) / 4); j <= end; j += VMAFGPU__V_WORDS) {
+        vmafgpu__v sum[4];
+#define VMAFGPU__SLOPES_IN(x) vmafgpu__v_load(line + ((x) & 3) * pitch + ((x) >> 2) + j)
+        VMAFGPU__UNROLL
+        for (int p = 0; p < 4; p++)
+            sum[p] = vmafgpu__v_mul_f32(vmafgpu__v_set_f32(taps[0]), VMAFGPU__SLOPES_IN(p));
+        VMAFGPU__UNROLL
+        for (int t = 1; t <= reach; t++) {
+            const vmafgpu__v tap = vmafgpu__v_set_f32(taps[t]);
+            VMAFGPU__UNROLL
+            for (int p = 0; p < 4; p++)
+                sum[p] = vmafgpu__v_add_f32(
+                    sum[p],
+                    vmafgpu__v_mul_f32(tap, vmafgpu__v_add_f32(VMAFGPU__SLOPES_IN(p - t), VMAFGPU__SLOPES_IN(p + t))));
+        }
+#undef VMAFGPU__SLOPES_IN
+        VMAFGPU__UNROLL
+        for (int p = 0; p < 4; p++)
+            vmafgpu__v_store(out + p * pitch + j, sum[p]);
+    }
+}
+
+static void vmafgpu__slopes_along_v(const float *line, const float *taps, int reach, int w, ptrdiff_t pitch,
+                                    float *out) {
+    if (reach == 8)
+        vmafgpu__slopes_along_of(line, taps, 8, w, pitch, out);
+    else if (reach == 4)
+        vmafgpu__slopes_along_of(line, taps, 4, w, pitch, out);
+    else
+        vmafgpu__slopes_along_of(line, taps, reach, w, pitch, out);
+}
+
+/* Converts samples to grey levels, centred: four registers, one for each phase. */
+VMAFGPU__INLINE void vmafgpu__slopes_sample_phases(const void *row, int wide, ptrdiff_t x, vmafgpu__v centre,
+                                                   vmafgpu__v unit, vmafgpu__v *out) {
+    if (wide) {
+        const uint16_t *from = (const uint16_t *)row + x;
+        const vmafgpu__v a = vmafgpu__v_load(from), b = vmafgpu__v_load(from + 2 * VMAFGPU__V_WORDS);
+        const vmafgpu__v even = vmafgpu__v_evens32(a, b), odd = vmafgpu__v_odds32(a, b);
+        const vmafgpu__v low = vmafgpu__v_set32(65535);
+        out[0] = vmafgpu__v_and(even, low);
+        out[1] = vmafgpu__v_srli32(even, 16);
+        out[2] = vmafgpu__v_and(odd, low);
+        out[3] = vmafgpu__v_srli32(odd, 16);
+    } else {
+        const vmafgpu__v four = vmafgpu__v_load((const uint8_t *)row + x), low = vmafgpu__v_set32(255);
+        out[0] = vmafgpu__v_and(four, low);
+        out[1] = vmafgpu__v_and(vmafgpu__v_srli32(four, 8), low);
+        out[2] = vmafgpu__v_and(vmafgpu__v_srli32(four, 16), low);
+        out[3] = vmafgpu__v_srli32(four, 24);
+    }
+    VMAFGPU__UNROLL
+    for (int p = 0; p < 4; p++)
+        out[p] = vmafgpu__v_mul_f32(vmafgpu__v_to_f32(vmafgpu__v_sub32(out[p], centre)), unit);
+}
+
+static void vmafgpu__slopes_samples_v(const float *const *filtered, const void *const *rows, int wide, int bits,
+                                      float weight, int w, ptrdiff_t pitch, float *out) {
+    enum { WORDS = VMAFGPU__V_WORDS };
+    const vmafgpu__v centre = vmafgpu__v_set32((int32_t)1 << (bits - 1));
+    const vmafgpu__v unit = vmafgpu__v_set_f32(1.0f / (float)(1 << (bits - 8)));
+    const vmafgpu__v two = vmafgpu__v_set_f32(2), factor = vmafgpu__v_set_f32(weight);
+    for (int x = 0; x < w; x += 4 * WORDS) {
+        vmafgpu__v r[4], d[4], sum[4];
+        vmafgpu__slopes_sample_phases(rows[0], wide, x, centre, unit, r);
+        vmafgpu__slopes_sample_phases(rows[1], wide, x, centre, unit, d);
+        VMAFGPU__UNROLL
+        for (int p = 0; p < 4; p++) {
+            const ptrdiff_t at = p * pitch + x / 4;
+            const vmafgpu__v a = vmafgpu__v_load(filtered[0] + at), b = vmafgpu__v_load(filtered[1] + at);
+            const vmafgpu__v c = vmafgpu__v_load(filtered[2] + at);
+            sum[p] = vmafgpu__v_add_f32(vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(two, d[p]), a),
+                                        vmafgpu__v_mul_f32(r[p], b));
+            sum[p] = vmafgpu__v_mul_f32(factor, vmafgpu__v_sub_f32(sum[p], c));
+        }
+        /* Interleaves the phases: first pairs of columns, then groups of four, which are in the order of the blocks of
+         * 128 bits. */
+        const vmafgpu__v low[2] = { vmafgpu__v_unpack_low32(sum[0], sum[1]), vmafgpu__v_unpack_low32(sum[2], sum[3]) };
+        const vmafgpu__v high[2] = { vmafgpu__v_unpack_high32(sum[0], sum[1]),
+                                     vmafgpu__v_unpack_high32(sum[2], sum[3]) };
+        float four[4][WORDS];
+        vmafgpu__v_store(four[0], vmafgpu__v_unpack_low64(low[0], low[1]));
+        vmafgpu__v_store(four[1], vmafgpu__v_unpack_high64(low[0], low[1]));
+        vmafgpu__v_store(four[2], vmafgpu__v_unpack_low64(high[0], high[1]));
+        vmafgpu__v_store(four[3], vmafgpu__v_unpack_high64(high[0], high[1]));
+        VMAFGPU__UNROLL
+        for (int i = 0; i < WORDS; i++)
+            memcpy(out + x + 4 * i, four[i & 3] + (i & ~3), 4 * sizeof *out);
+    }
+}
+
+static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
+    VMAFGPU__SET(phases, 4),
+    VMAFGPU__SET(variances, vmafgpu__slopes_variances_v),
+    VMAFGPU__SET(down, vmafgpu__slopes_filter),
+    VMAFGPU__SET(along, vmafgpu__slopes_along_v),
+    VMAFGPU__SET(along_up, vmafgpu__slopes_along_up),
+    VMAFGPU__SET(samples, vmafgpu__slopes_samples_v),
+    VMAFGPU__SET(cubes, vmafgpu__slopes_cubes),
+    VMAFGPU__SET(box_down, vmafgpu__slopes_box_down),
+    VMAFGPU__SET(box_along, vmafgpu__slopes_box_along),
+    VMAFGPU__SET(band, vmafgpu__slopes_band),
+    VMAFGPU__SET(merge, vmafgpu__slopes_add),
+    VMAFGPU__SET(unfold, vmafgpu__slopes_columns),
 };
 
 #endif
@@ -14295,8 +14588,8 @@ static const vmafgpu__slopes_functions vmafgpu__slopes_lanes = {
 
 /* ---- tables ---- */
 
-#define vmafgpu__slopes_lanes VMAFGPU__LANES_NAME(vmafgpu__slopes_lanes)
-#define VMAFGPU__SLOPES_LEVEL &vmafgpu__slopes_lanes
+#define vmafgpu__slopes_level VMAFGPU__LEVEL_NAME(vmafgpu__slopes_level)
+#define VMAFGPU__SLOPES_LEVEL &vmafgpu__slopes_level
 
 #endif
 #endif /* !VMAFGPU_NO_EDITS */
@@ -37527,6 +37820,10 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_srlv64(a, n) VMAFGPU__V(srlv_epi64)(a, n)
 #  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__V(unpacklo_epi16)(a, b)
 #  define vmafgpu__v_unpack_high16(a, b) VMAFGPU__V(unpackhi_epi16)(a, b)
+#  define vmafgpu__v_unpack_low32(a, b) VMAFGPU__V(unpacklo_epi32)(a, b)
+#  define vmafgpu__v_unpack_high32(a, b) VMAFGPU__V(unpackhi_epi32)(a, b)
+#  define vmafgpu__v_unpack_low64(a, b) VMAFGPU__V(unpacklo_epi64)(a, b)
+#  define vmafgpu__v_unpack_high64(a, b) VMAFGPU__V(unpackhi_epi64)(a, b)
 #  define vmafgpu__v_pack16(a, b) VMAFGPU__V(packs_epi16)(a, b)
 #  define vmafgpu__v_pack_u16(a, b) VMAFGPU__V(packus_epi16)(a, b)
 #  define vmafgpu__v_pack32(a, b) VMAFGPU__V(packs_epi32)(a, b)
@@ -37808,6 +38105,10 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_sllv32(vmafgpu__v a, vmafgpu__v n) {
                    wasm_u32x4_shr(wasm_f32x4_convert_i32x4(wasm_v128_andnot(a, wasm_u32x4_shr(a, 8))), 23))
 #  define vmafgpu__v_unpack_low16(a, b) wasm_i16x8_shuffle(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #  define vmafgpu__v_unpack_high16(a, b) wasm_i16x8_shuffle(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#  define vmafgpu__v_unpack_low32(a, b) wasm_i32x4_shuffle(a, b, 0, 4, 1, 5)
+#  define vmafgpu__v_unpack_high32(a, b) wasm_i32x4_shuffle(a, b, 2, 6, 3, 7)
+#  define vmafgpu__v_unpack_low64(a, b) wasm_i64x2_shuffle(a, b, 0, 2)
+#  define vmafgpu__v_unpack_high64(a, b) wasm_i64x2_shuffle(a, b, 1, 3)
 #  define vmafgpu__v_pack16(a, b) wasm_i8x16_narrow_i16x8(a, b)
 #  define vmafgpu__v_pack_u16(a, b) wasm_u8x16_narrow_i16x8(a, b)
 #  define vmafgpu__v_pack32(a, b) wasm_i16x8_narrow_i32x4(a, b)
@@ -37980,6 +38281,10 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_gather32(const void *p, vmafgpu__v index) 
 #  define vmafgpu__v_leading_zeros32(a) VMAFGPU__V_1(u32, clz, a)
 #  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__V_2(s16, zip1, a, b)
 #  define vmafgpu__v_unpack_high16(a, b) VMAFGPU__V_2(s16, zip2, a, b)
+#  define vmafgpu__v_unpack_low32(a, b) VMAFGPU__V_2(s32, zip1, a, b)
+#  define vmafgpu__v_unpack_high32(a, b) VMAFGPU__V_2(s32, zip2, a, b)
+#  define vmafgpu__v_unpack_low64(a, b) VMAFGPU__V_2(s64, zip1, a, b)
+#  define vmafgpu__v_unpack_high64(a, b) VMAFGPU__V_2(s64, zip2, a, b)
 #  define vmafgpu__v_pack16(a, b) vcombine_s8(vqmovn_s16(VMAFGPU__V_AS(s16, a)), vqmovn_s16(VMAFGPU__V_AS(s16, b)))
 #  define vmafgpu__v_pack_u16(a, b) VMAFGPU__V_NARROW(s16, u8, qmovun, a, b)
 #  define vmafgpu__v_pack32(a, b) VMAFGPU__V_NARROW(s32, s16, qmovn, a, b)

@@ -11777,11 +11777,15 @@ typedef struct vmafgpu__adm_task {
     void *scratch; /* scratch memory of this thread: adm_scratch_size() bytes, aligned to 64 bytes, zeroed */
 } vmafgpu__adm_task;
 
+struct vmafgpu__adm_work;
 typedef struct vmafgpu__adm_functions {
     /* Computes rows first..end-1 of the bands of one scale, and the low-pass band for the next scale. The sums of the
      * i-th distorted picture are added to sums[i]. Denominators depend on the reference only; the caller uses the
      * denominators in sums[0]. */
     void (*rows)(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums);
+    /* Computes row y of the bands of the reference and of the first distorted picture, in columns left..right-1. Writes
+     * them to work->general.band. */
+    void (*bands)(const vmafgpu__adm_task *task, const struct vmafgpu__adm_work *work, int y, int left, int right);
 } vmafgpu__adm_functions;
 
 typedef struct vmafgpu__adm_lines {
@@ -12094,7 +12098,13 @@ static void vmafgpu__adm_rows_scalar(const vmafgpu__adm_task *task, int first, i
         vmafgpu__adm_plain_pair(task, &work, i, first, end, &sums[i]);
 }
 
-static const vmafgpu__adm_functions vmafgpu__adm_level_scalar = { vmafgpu__adm_rows_scalar };
+static void vmafgpu__adm_bands_scalar(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work, int y, int left,
+                                      int right) {
+    for (int f = 0; f < 2; f++)
+        vmafgpu__adm_wavelet_row(task, &task->image[f], &work->general, f, y, 0, left, right);
+}
+
+static const vmafgpu__adm_functions vmafgpu__adm_level_scalar = { vmafgpu__adm_rows_scalar, vmafgpu__adm_bands_scalar };
 
 static vmafgpu__adm_image vmafgpu__adm_image_of(const vmafgpu__cpu *cpu, int scale, int frame) {
     vmafgpu__adm_image image;
@@ -12235,6 +12245,7 @@ static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
 #define vmafgpu__adm_is_beyond_angle VMAFGPU__LEVEL_NAME(vmafgpu__adm_is_beyond_angle)
 #define vmafgpu__adm_weigh32         VMAFGPU__LEVEL_NAME(vmafgpu__adm_weigh32)
 #define vmafgpu__adm_bands           VMAFGPU__LEVEL_NAME(vmafgpu__adm_bands)
+#define vmafgpu__adm_bands_row       VMAFGPU__LEVEL_NAME(vmafgpu__adm_bands_row)
 #define vmafgpu__adm_signals_of      VMAFGPU__LEVEL_NAME(vmafgpu__adm_signals_of)
 #define vmafgpu__adm_clear_outside   VMAFGPU__LEVEL_NAME(vmafgpu__adm_clear_outside)
 #define vmafgpu__adm_signals         VMAFGPU__LEVEL_NAME(vmafgpu__adm_signals)
@@ -13234,7 +13245,36 @@ static void vmafgpu__adm_rows(const vmafgpu__adm_task *task, int first, int end,
     }
 }
 
-static const vmafgpu__adm_functions vmafgpu__adm_level = { vmafgpu__adm_rows };
+static void vmafgpu__adm_bands_row(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work, int y, int left,
+                                   int right) {
+    const vmafgpu__adm_taps taps = vmafgpu__adm_taps_of();
+    vmafgpu__adm_constants c; /* only these members are used */
+    c.left = left;
+    c.right = right;
+    c.chunks = (right - left + VMAFGPU__ADM_CHUNK - 1) / VMAFGPU__ADM_CHUNK;
+    for (int f = 0; f < 2; f++) {
+        int16_t *(*line)[2] = ((vmafgpu__adm_work *)work)->line[f];
+        int32_t *const *out = work->general.band[f];
+        vmafgpu__adm_vertical(task, work, &c, &task->image[f], y, 1, line);
+        for (int x = left; x < right; x += VMAFGPU__V_WORDS) {
+            vmafgpu__v band[VMAFGPU__BANDS];
+            if (task->scale == 0) {
+                band[0] = vmafgpu__adm_horizontal_half(line[1][0], x, &taps, 0);
+                band[1] = vmafgpu__adm_horizontal_half(line[0][0], x, &taps, 1);
+                band[2] = vmafgpu__adm_horizontal_half(line[1][0], x, &taps, 1);
+            } else if (task->scale == 2) {
+                vmafgpu__adm_bands(line, x, &taps, 2, band);
+            } else {
+                vmafgpu__adm_bands(line, x, &taps, 1, band);
+            }
+            VMAFGPU__UNROLL
+            for (int b = 0; b < VMAFGPU__BANDS; b++)
+                vmafgpu__v_store(out[b] + x, band[b]);
+        }
+    }
+}
+
+static const vmafgpu__adm_functions vmafgpu__adm_level = { vmafgpu__adm_rows, vmafgpu__adm_bands_row };
 
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
@@ -13586,21 +13626,30 @@ typedef struct vmafgpu__slopes_functions {
      * order. */
     void (*samples)(const float *const *filtered, const void *const *rows, int wide, int bits, float weight, int w,
                     ptrdiff_t pitch, float *out);
+    /* Splits a row of coefficients into restored part and impairment, see vmafgpu__slopes_split_scalar(). */
+    void (*split)(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale, int left, int right,
+                  const vmafgpu__adm_row *row, float *const *side, int32_t *const *uses_impairment);
+    /* Sums the shares of the threshold over three rows, in columns first..end-1. */
+    void (*shares)(const uint32_t *above, const uint32_t *own, const uint32_t *below, int first, int end,
+                   uint32_t *column_sum);
     /* Computes u, the derivatives of the cubes with respect to the three signals, and `all`, the sum of these three
      * derivatives, in columns first..end-1. */
     void (*cubes)(const uint32_t *column_sum, const uint32_t *centre, const int32_t *const *signal, const int *shift,
                   const float *unit, const float *weight, int first, int end, float *const *u, float *all);
-    /* Sum three rows, and then every three neighbouring columns: the adjoint of the mask, without its edges. */
+    /* Sum three rows, and then every three neighbouring columns: the adjoint of the mask, without its edges. `box_along`
+     * then adds `own` and divides the result by 30. */
     void (*box_down)(const float *above, const float *own, const float *below, int w, float *out);
-    void (*box_along)(const float *line, int w, float *out);
-    /* Computes the derivatives of a band: side * (u - mask). uses_impairment selects element [0] or [1] of
-     * u and mask. */
-    void (*band)(const float *side, const uint8_t *uses_impairment, const float *const *u, const float *const *mask,
+    void (*box_along)(const float *line, const float *own, int w, float *out);
+    /* Computes the derivatives of a band: side * (u - mask). uses_impairment, which is 0 or -1, selects element [0] or
+     * [1] of u and mask. */
+    void (*band)(const float *side, const int32_t *uses_impairment, const float *const *u, const float *const *mask,
                  int w, float *out);
     /* Computes low_tap * low + high_tap * high. Adds the result to `out` if `adds` is set, otherwise stores it. */
     void (*merge)(const float *low, const float *high, float low_tap, float high_tap, int w, int adds, float *out);
     /* The horizontal adjoint of the wavelet, without its edges. Writes 2 * w columns. */
     void (*unfold)(const float *low, const float *high, const float *const *taps, int w, float *out);
+    /* Writes a + b to the first w columns of `out`, and nothing else. `b` can be NULL. */
+    void (*put)(const float *a, const float *b, int w, float *out);
 } vmafgpu__slopes_functions;
 
 /* The working memory of one thread. */
@@ -13612,7 +13661,7 @@ typedef struct vmafgpu__slopes_worker {
     float *zero, *line, *up, *wide, *box, *sum;
     /* Rows of bands; [y % RING]. In `cube`, `all` and `mask`, [0] is for the numerator and [1] for the impairment. */
     float *side[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS], *band[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS];
-    uint8_t *uses_impairment[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS];
+    int32_t *uses_impairment[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS];
     float *cube[VMAFGPU__SLOPES_RING][2][VMAFGPU__BANDS], *all[VMAFGPU__SLOPES_RING][2], *mask[2], *low, *high;
 } vmafgpu__slopes_worker;
 
@@ -13675,7 +13724,7 @@ static void vmafgpu__slopes_worker_layout(vmafgpu__carver *c, const vmafgpu *v, 
         for (int b = 0; b < VMAFGPU__BANDS; b++) {
             k->side[y][b] = vmafgpu__slopes_line(c, half);
             k->band[y][b] = vmafgpu__slopes_line(c, half);
-            k->uses_impairment[y][b] = (uint8_t *)vmafgpu__carve(c, vmafgpu__padded(half));
+            k->uses_impairment[y][b] = (int32_t *)(void *)vmafgpu__slopes_line(c, half);
         }
         for (int which = 0; which < 2; which++) {
             k->all[y][which] = vmafgpu__slopes_line(c, half);
@@ -13801,10 +13850,8 @@ static void vmafgpu__slopes_vif_finish(vmafgpu__slopes_vif *a) {
         vmafgpu__slopes_down(f, &source, y, h, a->next_taps, a->next_reach, k->up);
         f->along_up(k->up, a->next_taps, a->next_reach, w, k->wide);
         vmafgpu__slopes_fold(k->wide, 1, 0, w, a->next_reach);
-        for (int x = 0; x < w; x++)
-            k->sum[x] += k->wide[x];
     }
-    memcpy(out, k->sum, (size_t)w * sizeof *out);
+    f->put(k->sum, s->has_vif[scale + 1] ? k->wide : NULL, w, out);
 }
 
 /* Receives the statistics of row y, and computes the rows of the strip that depend on no later row. */
@@ -13869,6 +13916,11 @@ static void vmafgpu__slopes_vif_rows(const vmafgpu__slopes *s, const vmafgpu__sl
 
 /* ---- ADM ---- */
 
+/* Returns the contrast sensitivity of a band as a float. */
+static float vmafgpu__slopes_sensitivity(const vmafgpu__adm_variant *variant, int scale, int band) {
+    return (float)variant->factor[scale][band == 2] / (scale ? 4294967296.0f : band < 2 ? 2097152.0f : 8388608.0f);
+}
+
 static int vmafgpu__slopes_sign(int32_t v) {
     return (v > 0) - (v < 0);
 }
@@ -13876,11 +13928,10 @@ static int vmafgpu__slopes_sign(int32_t v) {
 /* For each coefficient of a row, decides whether a change in t affects the restored part or the impairment. Stores the
  * contrast sensitivity with the sign of the affected part. */
 static void vmafgpu__slopes_sides(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale,
-                                  int first, int end, float *const *side, uint8_t *const *uses_impairment) {
+                                  int first, int end, float *const *side, int32_t *const *uses_impairment) {
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const int32_t *o = lines->band[0][band], *t = lines->band[1][band];
-        const uint32_t factor = variant->factor[scale][band == 2];
-        const float sensitivity = (float)factor / (scale ? 4294967296.0f : band < 2 ? 2097152.0f : 8388608.0f);
+        const float sensitivity = vmafgpu__slopes_sensitivity(variant, scale, band);
         for (int x = first; x < end; x++) {
             int32_t r = lines->restored[band][x];
             if (r && lines->same_angle[x])
@@ -13889,9 +13940,19 @@ static void vmafgpu__slopes_sides(const vmafgpu__adm_lines *lines, const vmafgpu
             const int is_below = (uint32_t)vmafgpu__magnitude(t[x]) <= (uint32_t)vmafgpu__magnitude(o[x]);
             const int is_restored = has_part && (is_below || (lines->same_angle[x] && r == t[x]));
             side[band][x] = (float)vmafgpu__slopes_sign(is_restored ? r : t[x] - r) * sensitivity;
-            uses_impairment[band][x] = (uint8_t)!is_restored;
+            uses_impairment[band][x] = -!is_restored;
         }
     }
+}
+
+/* Splits the coefficients in columns left..right-1 of a row into restored part and impairment. Computes the signals and
+ * the shares of the thresholds, and whether a change in a coefficient affects the restored part or the impairment. */
+static void vmafgpu__slopes_split_scalar(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale,
+                                         int left, int right, const vmafgpu__adm_row *row, float *const *side,
+                                         int32_t *const *uses_impairment) {
+    vmafgpu__adm_decouple_row(lines, left, right);
+    vmafgpu__adm_weigh_row(lines, variant, scale, left, right, row);
+    vmafgpu__slopes_sides(lines, variant, scale, left, right, side, uses_impairment);
 }
 
 /* A strip of ADM: the rows of the wavelet that are being computed. */
@@ -13905,12 +13966,12 @@ typedef struct vmafgpu__slopes_adm {
 /* Computes the coefficients of a row of the bands. */
 static void vmafgpu__slopes_weigh(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, vmafgpu__slopes_adm *a) {
     const int y = a->weighed++, at = y % VMAFGPU__SLOPES_RING;
-    for (int f = 0; f < 2; f++)
-        vmafgpu__adm_wavelet_row(&a->task, &a->task.image[f], &a->work.general, f, y, 0, a->left, a->right);
-    vmafgpu__adm_decouple_row(&a->work.general, a->left, a->right);
-    vmafgpu__adm_weigh_row(&a->work.general, &s->adm_variant, s->scale, a->left, a->right, &a->work.rows[y % 3]);
-    vmafgpu__slopes_sides(&a->work.general, &s->adm_variant, s->scale, a->left, a->right, k->side[at],
-                          k->uses_impairment[at]);
+    s->v->cpu->functions->adm->bands(&a->task, &a->work, y, a->left, a->right);
+    s->functions->split(&a->work.general, &s->adm_variant, s->scale, a->left, a->right, &a->work.rows[y % 3], k->side[at],
+                        k->uses_impairment[at]);
+    /* Vector code also writes columns after the last one. */
+    for (int b = 0; b < VMAFGPU__BANDS; b++)
+        memset(k->side[at][b] + a->right, 0, VMAFGPU__CHUNK / 2 * sizeof(float));
 }
 
 static int vmafgpu__slopes_has_weight(const vmafgpu__slopes *s, int scale, int which) {
@@ -13940,9 +14001,14 @@ static void vmafgpu__slopes_sum(const vmafgpu__slopes *s, const vmafgpu__slopes_
         }
         if (!has_sum || !vmafgpu__slopes_has_weight(s, s->scale, which))
             continue;
-        vmafgpu__adm_add_sides(g, &a->work.rows[above % 3], &a->work.rows[y % 3], &a->work.rows[below % 3],
-                               a->work.general.column_sum, which);
-        s->functions->cubes(a->work.general.column_sum, a->work.rows[y % 3].centre[which], signal, shift, unit,
+        uint32_t *column_sum = a->work.general.column_sum;
+        s->functions->shares(a->work.rows[above % 3].side[which], a->work.rows[y % 3].side[which],
+                             a->work.rows[below % 3].side[which], a->left, a->right, column_sum);
+        if (g->left == 0) {
+            column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
+            column_sum[g->w] = column_sum[g->w - 1];
+        }
+        s->functions->cubes(column_sum, a->work.rows[y % 3].centre[which], signal, shift, unit,
                             s->adm_weight[s->scale][which], g->left, g->w - g->left, k->cube[at][which],
                             k->all[at][which]);
     }
@@ -13957,16 +14023,19 @@ static void vmafgpu__slopes_finish(const vmafgpu__slopes *s, const vmafgpu__slop
                     *below = y + 1 < g->h ? k->all[(y + 1) % VMAFGPU__SLOPES_RING][which] : k->zero;
         s->functions->box_down(above, own, below, w, k->box);
         if (y == vmafgpu__reflect_repeat(-1, g->h)) /* the row above the first one repeats this one */
-            for (int x = 0; x < w; x++)
-                k->box[x] += (y ? above : own)[x];
+            s->functions->put(k->box, y ? above : own, w, k->box);
         if (y == g->h - 1)
-            for (int x = 0; x < w; x++)
-                k->box[x] += own[x];
-        s->functions->box_along(k->box, w, k->mask[which]);
-        k->mask[which][vmafgpu__reflect_repeat(-1, w)] += k->box[0];
-        k->mask[which][w - 1] += k->box[w - 1];
-        for (int x = 0; x < w; x++)
-            k->mask[which][x] = (k->mask[which][x] + own[x]) * (1.0f / 30);
+            s->functions->put(k->box, own, w, k->box);
+        k->box[w] = 0;
+        s->functions->box_along(k->box, own, w, k->mask[which]);
+        const int edges[2] = { vmafgpu__reflect_repeat(-1, w), w - 1 };
+        for (int i = 0; i < 2; i++) { /* the columns beyond the edges repeat these columns */
+            const int x = edges[i];
+            float sum = k->box[x] + (k->box[x - 1] + k->box[x + 1]);
+            sum = x == edges[0] ? sum + k->box[0] : sum;
+            sum = x == edges[1] ? sum + k->box[w - 1] : sum;
+            k->mask[which][x] = (sum + own[x]) * (1.0f / 30);
+        }
     }
     for (int b = 0; b < VMAFGPU__BANDS; b++) {
         const float *u[2] = { k->cube[at][0][b], k->cube[at][1][b] }, *mask[2] = { k->mask[1], k->mask[0] };
@@ -14074,8 +14143,7 @@ static void vmafgpu__slopes_adm_rows(const vmafgpu__slopes *s, const vmafgpu__sl
         vmafgpu__slopes_unfold(s, k, w, in_width);
         float *out =
             scale ? vmafgpu__slopes_plane_row(s->adm[scale], in_width, y) : (float *)(void *)(s->out + y * s->pitch);
-        for (int x = 0; x < in_width; x++)
-            out[x] = scale ? k->wide[x] : out[x] + k->wide[x];
+        s->functions->put(scale ? k->wide : out, scale ? NULL : k->wide, in_width, out);
     }
 }
 
@@ -14160,6 +14228,8 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
 #define vmafgpu__slopes_cubes     VMAFGPU__LANES_NAME(vmafgpu__slopes_cubes)
 #define vmafgpu__slopes_box_down  VMAFGPU__LANES_NAME(vmafgpu__slopes_box_down)
 #define vmafgpu__slopes_box_along VMAFGPU__LANES_NAME(vmafgpu__slopes_box_along)
+#define vmafgpu__slopes_shares    VMAFGPU__LANES_NAME(vmafgpu__slopes_shares)
+#define vmafgpu__slopes_put       VMAFGPU__LANES_NAME(vmafgpu__slopes_put)
 #define vmafgpu__slopes_band      VMAFGPU__LANES_NAME(vmafgpu__slopes_band)
 #define vmafgpu__slopes_add       VMAFGPU__LANES_NAME(vmafgpu__slopes_add)
 #define vmafgpu__slopes_columns   VMAFGPU__LANES_NAME(vmafgpu__slopes_columns)
@@ -14321,13 +14391,31 @@ static void vmafgpu__slopes_box_down(const float *above, const float *own, const
             out[i] = own[i] + (above[i] + below[i]);
 }
 
-static void vmafgpu__slopes_box_along(const float *line, int w, float *out) {
+static void vmafgpu__slopes_box_along(const float *line, const float *own, int w, float *out) {
     for (int x = 0; x < w; x += VMAFGPU__LANES)
         for (int i = x; i < x + VMAFGPU__LANES; i++)
-            out[i] = line[i] + (line[i - 1] + line[i + 1]);
+            out[i] = (line[i] + (line[i - 1] + line[i + 1]) + own[i]) * (1.0f / 30);
 }
 
-static void vmafgpu__slopes_band(const float *side, const uint8_t *uses_impairment, const float *const *u,
+static void vmafgpu__slopes_shares(const uint32_t *above, const uint32_t *own, const uint32_t *below, int first, int end,
+                                   uint32_t *column_sum) {
+    for (int x = first; x < end; x += VMAFGPU__LANES)
+        for (int i = x; i < x + VMAFGPU__LANES; i++)
+            column_sum[i] = above[i] + own[i] + below[i];
+}
+
+static void vmafgpu__slopes_put(const float *a, const float *b, int w, float *out) {
+    int x = 0;
+    for (; b && x + VMAFGPU__LANES <= w; x += VMAFGPU__LANES)
+        for (int i = x; i < x + VMAFGPU__LANES; i++)
+            out[i] = a[i] + b[i];
+    for (; b && x < w; x++)
+        out[x] = a[x] + b[x];
+    if (!b)
+        memcpy(out, a, (size_t)w * sizeof *out);
+}
+
+static void vmafgpu__slopes_band(const float *side, const int32_t *uses_impairment, const float *const *u,
                                  const float *const *mask, int w, float *out) {
     for (int x = 0; x < w; x += VMAFGPU__LANES) {
         const float *u0 = u[0] + x, *u1 = u[1] + x, *m0 = mask[0] + x, *m1 = mask[1] + x;
@@ -14381,12 +14469,15 @@ static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
     VMAFGPU__SET(along, vmafgpu__slopes_along),
     VMAFGPU__SET(along_up, vmafgpu__slopes_along_up),
     VMAFGPU__SET(samples, vmafgpu__slopes_samples),
+    VMAFGPU__SET(split, vmafgpu__slopes_split_scalar),
+    VMAFGPU__SET(shares, vmafgpu__slopes_shares),
     VMAFGPU__SET(cubes, vmafgpu__slopes_cubes),
     VMAFGPU__SET(box_down, vmafgpu__slopes_box_down),
     VMAFGPU__SET(box_along, vmafgpu__slopes_box_along),
     VMAFGPU__SET(band, vmafgpu__slopes_band),
     VMAFGPU__SET(merge, vmafgpu__slopes_add),
     VMAFGPU__SET(unfold, vmafgpu__slopes_columns),
+    VMAFGPU__SET(put, vmafgpu__slopes_put),
 };
 #endif
 
@@ -14404,6 +14495,10 @@ static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
 #define vmafgpu__slopes_along_v        VMAFGPU__LEVEL_NAME(vmafgpu__slopes_along_v)
 #define vmafgpu__slopes_sample_phases  VMAFGPU__LEVEL_NAME(vmafgpu__slopes_sample_phases)
 #define vmafgpu__slopes_samples_v      VMAFGPU__LEVEL_NAME(vmafgpu__slopes_samples_v)
+#define vmafgpu__slopes_weigh0         VMAFGPU__LEVEL_NAME(vmafgpu__slopes_weigh0)
+#define vmafgpu__slopes_is_less        VMAFGPU__LEVEL_NAME(vmafgpu__slopes_is_less)
+#define vmafgpu__slopes_split_of       VMAFGPU__LEVEL_NAME(vmafgpu__slopes_split_of)
+#define vmafgpu__slopes_split_v        VMAFGPU__LEVEL_NAME(vmafgpu__slopes_split_v)
 #define vmafgpu__slopes_level          VMAFGPU__LEVEL_NAME(vmafgpu__slopes_level)
 
 VMAFGPU__INLINE vmafgpu__v vmafgpu__slopes_mean(const uint32_t *mean) {
@@ -14568,6 +14663,119 @@ static void vmafgpu__slopes_samples_v(const float *const *filtered, const void *
     }
 }
 
+/* Computes signals and shares of the threshold at scale 0, as vmafgpu__adm_weigh() does for magnitudes up to the limits.
+ * value: magnitudes of the restored parts and of the impairments. */
+VMAFGPU__INLINE void vmafgpu__slopes_weigh0(const vmafgpu__v (*value)[2], const uint32_t *factor, int x,
+                                            const vmafgpu__adm_row *row) {
+    VMAFGPU__UNROLL
+    for (int k = 0; k < 2; k++) {
+        vmafgpu__v sides = vmafgpu__v_zero(), centres = sides;
+        VMAFGPU__UNROLL
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            const vmafgpu__v half = vmafgpu__v_set32(2048);
+            const vmafgpu__v product = vmafgpu__v_mullo32(value[band][k], vmafgpu__v_set32((int32_t)factor[band == 2]));
+            const vmafgpu__v c = band == 2
+                                     ? vmafgpu__v_srli32(vmafgpu__v_add32(product, vmafgpu__v_set32(65535)), 17)
+                                     : vmafgpu__v_srli32(vmafgpu__v_add32(product, vmafgpu__v_set32(16384)), 15);
+            const vmafgpu__v share = vmafgpu__v_mullo32(c, vmafgpu__v_set32(4369));
+            sides = vmafgpu__v_add32(sides, vmafgpu__v_srli32(vmafgpu__v_add32(share, half), 12));
+            centres = vmafgpu__v_add32(
+                centres, vmafgpu__v_srli32(vmafgpu__v_add32(vmafgpu__v_add32(share, share), half), 12));
+            vmafgpu__v_store(row->signal[k][band] + x, product);
+        }
+        vmafgpu__v_store(row->side[!k] + x, sides);
+        vmafgpu__v_store(row->centre[!k] + x, vmafgpu__v_sub32(centres, sides));
+    }
+}
+
+/* Magnitudes are nonnegative, so the sign of a difference shows which of two magnitudes is smaller. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__slopes_is_less(vmafgpu__v a, vmafgpu__v b) {
+    return vmafgpu__v_srai32(vmafgpu__v_sub32(a, b), 31);
+}
+
+VMAFGPU__INLINE void vmafgpu__slopes_split_of(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant,
+                                              int scale, int left, int right, const vmafgpu__adm_row *row,
+                                              float *const *side, int32_t *const *uses_impairment) {
+    const int gain = (int)variant->gain_limit;
+    const vmafgpu__v one = vmafgpu__v_set32(1), sign = vmafgpu__v_set32((int32_t)0x80000000u);
+    vmafgpu__adm_variant_of v;
+    vmafgpu__v sensitivity[2];
+    v.gains = gain > 1;
+    v.gain = vmafgpu__v_set32(gain);
+    v.reach = vmafgpu__v_set32((int32_t)(0xffffffffu / (uint32_t)gain));
+    for (int d = 0; d < 2; d++) {
+        v.factor[d] = vmafgpu__v_set32((int32_t)variant->factor[scale][d]);
+        v.limit[d] = vmafgpu__v_set32(scale ? 0x7fffffff : vmafgpu__adm_plain_limit(variant->factor[scale][d], 2 * d));
+        sensitivity[d] = vmafgpu__v_set_f32(vmafgpu__slopes_sensitivity(variant, scale, 2 * d));
+    }
+    for (int x = left; x < right; x += VMAFGPU__V_WORDS) {
+        vmafgpu__v o[VMAFGPU__BANDS], t[VMAFGPU__BANDS], t_size[VMAFGPU__BANDS], restored[VMAFGPU__BANDS],
+            opposite[VMAFGPU__BANDS], is_above[VMAFGPU__BANDS], is_none[VMAFGPU__BANDS], value[VMAFGPU__BANDS][2];
+        vmafgpu__v rare = vmafgpu__v_zero(), not_far = vmafgpu__v_zero();
+        VMAFGPU__UNROLL
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            o[band] = vmafgpu__v_load(lines->band[0][band] + x);
+            t[band] = vmafgpu__v_load(lines->band[1][band] + x);
+            const vmafgpu__v o_size = vmafgpu__v_abs32(o[band]);
+            t_size[band] = vmafgpu__v_abs32(t[band]);
+            opposite[band] = vmafgpu__v_srai32(vmafgpu__v_xor(o[band], t[band]), 31);
+            is_above[band] = vmafgpu__slopes_is_less(o_size, t_size[band]);
+            is_none[band] = vmafgpu__slopes_is_less(vmafgpu__v_min_u32(o_size, t_size[band]), one);
+            if (scale == 0) {
+                restored[band] = vmafgpu__v_min_u32(o_size, t_size[band]);
+                rare = vmafgpu__v_or(
+                    rare, vmafgpu__slopes_is_less(v.limit[band == 2], vmafgpu__v_max32(o_size, t_size[band])));
+            } else {
+                restored[band] = vmafgpu__adm_restored(o[band], o_size, t_size[band]);
+            }
+        }
+        if (scale == 0 && vmafgpu__v_any(rare)) {
+            vmafgpu__slopes_split_scalar(lines, variant, scale, x,
+                                         x + VMAFGPU__V_WORDS < right ? x + VMAFGPU__V_WORDS : right, row, side,
+                                         uses_impairment);
+            continue;
+        }
+        if (scale || v.gains)
+            not_far = vmafgpu__v_xor(vmafgpu__v_srai32(vmafgpu__adm_is_beyond_angle(o, t), 31), vmafgpu__v_set32(-1));
+        if (scale)
+            vmafgpu__adm_weigh32(&v, t, t_size, restored, opposite, not_far, x, x, row);
+        VMAFGPU__UNROLL
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            vmafgpu__v r = restored[band], gained = r;
+            if (v.gains)
+                gained = vmafgpu__v_mullo32(vmafgpu__v_min_u32(r, v.reach), v.gain);
+            r = vmafgpu__v_select(not_far, vmafgpu__v_min_u32(gained, t_size[band]), r);
+            r = vmafgpu__v_andnot(opposite[band], r);
+            value[band][0] = r;
+            value[band][1] = vmafgpu__v_sub32(t_size[band], r);
+            /* A change affects the impairment if the signs differ or a coefficient is 0, or if |t| exceeds both |o| and
+             * the restored part; if the gain does not apply, it is enough that |t| exceeds |o|. */
+            vmafgpu__v is_added = vmafgpu__v_or(vmafgpu__slopes_is_less(r, t_size[band]),
+                                                vmafgpu__v_xor(not_far, vmafgpu__v_set32(-1)));
+            is_added = vmafgpu__v_or(vmafgpu__v_or(opposite[band], is_none[band]),
+                                     vmafgpu__v_and(is_above[band], is_added));
+            const vmafgpu__v changed = vmafgpu__v_select(is_added, value[band][1], r);
+            const vmafgpu__v signed_size = vmafgpu__v_or(vmafgpu__v_and(t[band], sign), sensitivity[band == 2]);
+            vmafgpu__v_store(side[band] + x,
+                             vmafgpu__v_andnot(vmafgpu__slopes_is_less(changed, one), signed_size));
+            vmafgpu__v_store(uses_impairment[band] + x, is_added);
+        }
+        if (scale == 0)
+            vmafgpu__slopes_weigh0((const vmafgpu__v(*)[2])value, variant->factor[0], x, row);
+    }
+}
+
+static void vmafgpu__slopes_split_v(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale,
+                                    int left, int right, const vmafgpu__adm_row *row, float *const *side,
+                                    int32_t *const *uses_impairment) {
+    if (!vmafgpu__adm_is_ordinary(variant->factor[scale], variant->gain_limit, scale))
+        vmafgpu__slopes_split_scalar(lines, variant, scale, left, right, row, side, uses_impairment);
+    else if (scale)
+        vmafgpu__slopes_split_of(lines, variant, scale, left, right, row, side, uses_impairment);
+    else
+        vmafgpu__slopes_split_of(lines, variant, 0, left, right, row, side, uses_impairment);
+}
+
 static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
     VMAFGPU__SET(phases, 4),
     VMAFGPU__SET(variances, vmafgpu__slopes_variances_v),
@@ -14575,12 +14783,15 @@ static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
     VMAFGPU__SET(along, vmafgpu__slopes_along_v),
     VMAFGPU__SET(along_up, vmafgpu__slopes_along_up),
     VMAFGPU__SET(samples, vmafgpu__slopes_samples_v),
+    VMAFGPU__SET(split, vmafgpu__slopes_split_v),
+    VMAFGPU__SET(shares, vmafgpu__slopes_shares),
     VMAFGPU__SET(cubes, vmafgpu__slopes_cubes),
     VMAFGPU__SET(box_down, vmafgpu__slopes_box_down),
     VMAFGPU__SET(box_along, vmafgpu__slopes_box_along),
     VMAFGPU__SET(band, vmafgpu__slopes_band),
     VMAFGPU__SET(merge, vmafgpu__slopes_add),
     VMAFGPU__SET(unfold, vmafgpu__slopes_columns),
+    VMAFGPU__SET(put, vmafgpu__slopes_put),
 };
 
 #endif

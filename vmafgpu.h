@@ -13596,7 +13596,8 @@ VMAFGPU__COLD_END
 
 enum {
     VMAFGPU__SLOPES_REACH = 8,   /* of the widest filter */
-    VMAFGPU__SLOPES_ROWS = 17,   /* rows of the widest filter */
+    VMAFGPU__SLOPES_GROUP = 4,   /* rows that are filtered together */
+    VMAFGPU__SLOPES_ROWS = 20,   /* rows of the widest filter for a group */
     VMAFGPU__SLOPES_RING = 4,    /* rows of bands that are kept */
     VMAFGPU__SLOPES_STRIP = 64,  /* least and most rows of a task; even numbers */
     VMAFGPU__SLOPES_LONG = 256,
@@ -13618,6 +13619,8 @@ typedef struct vmafgpu__slopes_functions {
     /* Filters vertically. `rows` has 2 * reach + 1 rows, `taps` starts with the tap of the centre. If `adds` is set,
      * adds the result to `out`. */
     void (*down)(const float *const *rows, const float *taps, int reach, int w, int adds, float *out);
+    /* Like `down`, but computes four rows. `rows` has 2 * reach + 4 rows. */
+    void (*down_four)(const float *const *rows, const float *taps, int reach, int w, float *const *out);
     /* Filters horizontally, and writes columns -reach..w + reach - 1. Reads zeros before and after the line. */
     void (*along)(const float *line, const float *taps, int reach, int w, ptrdiff_t pitch, float *out);
     /* Like `along`, but neighbouring columns of `line` are two columns apart in `out`. Columns are in order. */
@@ -13658,7 +13661,7 @@ typedef struct vmafgpu__slopes_worker {
     unsigned char *lines; /* all lines below are in one piece of memory, which is zeroed for each strip */
     size_t lines_size;
     float *ring[VMAFGPU__SLOPES_VIF][VMAFGPU__SLOPES_ROWS], *filtered[VMAFGPU__SLOPES_VIF];
-    float *zero, *line, *up, *wide, *box, *sum;
+    float *line[VMAFGPU__SLOPES_VIF][VMAFGPU__SLOPES_GROUP], *zero, *up, *wide, *more, *box, *sum;
     /* Rows of bands; [y % RING]. In `cube`, `all` and `mask`, [0] is for the numerator and [1] for the impairment. */
     float *side[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS], *band[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS];
     int32_t *uses_impairment[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS];
@@ -13713,7 +13716,10 @@ static void vmafgpu__slopes_worker_layout(vmafgpu__carver *c, const vmafgpu *v, 
     for (int i = 0; i < 2; i++)
         k->mask[i] = vmafgpu__slopes_line(c, half);
     k->zero = vmafgpu__slopes_line(c, all);
-    k->line = vmafgpu__slopes_line(c, all);
+    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++)
+        for (int y = 0; y < VMAFGPU__SLOPES_GROUP; y++)
+            k->line[i][y] = vmafgpu__slopes_line(c, all);
+    k->more = vmafgpu__slopes_line(c, w);
     k->up = vmafgpu__slopes_line(c, half);
     k->wide = vmafgpu__slopes_line(c, w);
     k->box = vmafgpu__slopes_line(c, half);
@@ -13808,112 +13814,6 @@ static void vmafgpu__slopes_taps(int scale, float *taps) {
         taps[t] = (float)vmafgpu__vif_taps[scale][reach + t] / 65536;
 }
 
-/* A strip of VIF: the rows that are being computed. */
-typedef struct vmafgpu__slopes_vif {
-    const vmafgpu__slopes *s;
-    const vmafgpu__slopes_worker *k;
-    vmafgpu__vif_job job;
-    vmafgpu__vif_picture distorted;
-    int reach, next_reach, bits;
-    ptrdiff_t pitch;
-    int y, end; /* the next row, and the end of the strip */
-    float taps[1 + VMAFGPU__SLOPES_REACH], next_taps[1 + VMAFGPU__SLOPES_REACH];
-} vmafgpu__slopes_vif;
-
-/* Computes the derivatives with respect to the next row of the strip. */
-static void vmafgpu__slopes_vif_finish(vmafgpu__slopes_vif *a) {
-    const vmafgpu__slopes *s = a->s;
-    const vmafgpu__slopes_worker *k = a->k;
-    const vmafgpu__slopes_functions *f = s->functions;
-    const int y = a->y++, scale = s->scale, w = a->job.w, h = a->job.h;
-    const int all = (int)(f->phases == 1 ? w : (f->phases - 1) * a->pitch + (w + f->phases - 1) / f->phases);
-    float *out = scale ? vmafgpu__slopes_plane_row(s->vif[scale], w, y) : (float *)(void *)(s->out + y * s->pitch);
-    if (s->vif_weight[scale] != 0) {
-        const float *filtered[VMAFGPU__SLOPES_VIF] = { k->filtered[0], k->filtered[1], k->filtered[2] };
-        const void *rows[2] = { vmafgpu__vif_picture_row(&a->job.reference, y),
-                                vmafgpu__vif_picture_row(&a->distorted, y) };
-        for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++) {
-            const float *ring[VMAFGPU__SLOPES_ROWS];
-            for (int row = 0; row < VMAFGPU__SLOPES_ROWS; row++)
-                ring[row] = k->ring[i][row];
-            const vmafgpu__slopes_source source = { ring, NULL, k->zero, all, h };
-            vmafgpu__slopes_down(f, &source, y, h, a->taps, a->reach, k->line);
-            f->along(k->line, a->taps, a->reach, w, a->pitch, k->filtered[i]);
-            vmafgpu__slopes_fold(k->filtered[i], f->phases, a->pitch, w, a->reach);
-        }
-        f->samples(filtered, rows, a->job.wide, a->bits, s->vif_weight[scale], w, a->pitch, k->sum);
-    } else {
-        memset(k->sum, 0, (size_t)w * sizeof *k->sum);
-    }
-    if (s->has_vif[scale + 1]) {
-        const vmafgpu__slopes_source source = { NULL, s->vif[scale + 1], k->zero, w >> 1, h >> 1 };
-        vmafgpu__slopes_down(f, &source, y, h, a->next_taps, a->next_reach, k->up);
-        f->along_up(k->up, a->next_taps, a->next_reach, w, k->wide);
-        vmafgpu__slopes_fold(k->wide, 1, 0, w, a->next_reach);
-    }
-    f->put(k->sum, s->has_vif[scale + 1] ? k->wide : NULL, w, out);
-}
-
-/* Receives the statistics of row y, and computes the rows of the strip that depend on no later row. */
-static void vmafgpu__slopes_vif_row(void *user, int y, const int32_t *const *variance, const uint32_t *const *mean) {
-    vmafgpu__slopes_vif *a = (vmafgpu__slopes_vif *)user;
-    const vmafgpu__slopes_functions *f = a->s->functions;
-    float *out[VMAFGPU__SLOPES_VIF];
-    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++)
-        out[i] = a->k->ring[i][y % VMAFGPU__SLOPES_ROWS];
-    f->variances(variance, mean, a->s->gain_limit, a->job.w, a->pitch, out);
-    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++)
-        for (int phase = 0; phase < f->phases; phase++)
-            memset(out[i] + phase * a->pitch + (a->job.w - phase + f->phases - 1) / f->phases, 0,
-                   VMAFGPU__CHUNK / 2 * sizeof *out[i]);
-    while (a->y < a->end && (y >= a->y + a->reach || y == a->job.h - 1))
-        vmafgpu__slopes_vif_finish(a);
-}
-
-/* Computes the derivatives with respect to rows first..end-1 of a VIF picture. */
-static void vmafgpu__slopes_vif_rows(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int first, int end) {
-    const vmafgpu *v = s->v;
-    const int scale = s->scale;
-    vmafgpu__vif_keeper keeper = { vmafgpu__slopes_vif_row, NULL };
-    vmafgpu__vif_sums unused, *sums[1] = { &unused };
-    vmafgpu__slopes_vif a;
-    memset(&a, 0, sizeof a);
-    a.s = s;
-    a.k = k;
-    a.reach = vmafgpu__vif_reach(scale);
-    a.bits = scale ? 16 : v->config.bit_depth;
-    a.distorted = vmafgpu__slopes_picture(v->cpu, scale, 1);
-    a.job.reference = vmafgpu__slopes_picture(v->cpu, scale, 0);
-    a.job.distorted = &a.distorted;
-    a.job.distorted_count = 1;
-    a.job.bit_depth = v->config.bit_depth;
-    a.job.scale = scale;
-    a.job.wide = scale || v->cpu->wide;
-    a.job.w = v->config.width >> scale;
-    a.job.h = v->config.height >> scale;
-    a.job.plan = &v->plan;
-    a.job.log_table = v->cpu->log_table;
-    a.job.scratch = k->vif_scratch;
-    a.job.widest = (int)vmafgpu__padded(a.job.w);
-    a.job.keeper = &keeper;
-    a.pitch = vmafgpu__slopes_pitch_of(a.job.w);
-    a.y = first;
-    a.end = end < a.job.h ? end : a.job.h;
-    keeper.user = &a;
-    vmafgpu__slopes_taps(scale, a.taps);
-    if (s->has_vif[scale + 1]) {
-        a.next_reach = vmafgpu__vif_reach(scale + 1);
-        vmafgpu__slopes_taps(scale + 1, a.next_taps);
-    }
-    a.job.first = first > a.reach ? (first - a.reach) & ~1 : 0;
-    a.job.end = end + a.reach + (a.reach & 1);
-    a.job.end = a.job.end < a.job.h ? a.job.end : a.job.h;
-    if (a.y < a.end && s->vif_weight[scale] != 0)
-        v->cpu->functions->vif->rows(&a.job, sums);
-    while (a.y < a.end)
-        vmafgpu__slopes_vif_finish(&a);
-}
-
 /* ---- ADM ---- */
 
 /* Returns the contrast sensitivity of a band as a float. */
@@ -13994,13 +13894,15 @@ static void vmafgpu__slopes_sum(const vmafgpu__slopes *s, const vmafgpu__slopes_
     }
     for (int which = 0; which < 2; which++) {
         const int32_t *signal[VMAFGPU__BANDS];
-        memset(k->all[at][which], 0, (size_t)g->w * sizeof(float));
-        for (int b = 0; b < VMAFGPU__BANDS; b++) {
-            memset(k->cube[at][which][b], 0, (size_t)g->w * sizeof(float));
+        const int end = g->w - g->left, is_empty = !has_sum || !vmafgpu__slopes_has_weight(s, s->scale, which);
+        for (int b = 0; b < VMAFGPU__BANDS; b++)
             signal[b] = a->work.rows[y % 3].signal[which][b];
-        }
-        if (!has_sum || !vmafgpu__slopes_has_weight(s, s->scale, which))
+        for (int b = 0; b < VMAFGPU__BANDS && is_empty; b++)
+            memset(k->cube[at][which][b], 0, (size_t)g->w * sizeof(float));
+        if (is_empty) {
+            memset(k->all[at][which], 0, (size_t)g->w * sizeof(float));
             continue;
+        }
         uint32_t *column_sum = a->work.general.column_sum;
         s->functions->shares(a->work.rows[above % 3].side[which], a->work.rows[y % 3].side[which],
                              a->work.rows[below % 3].side[which], a->left, a->right, column_sum);
@@ -14009,8 +13911,11 @@ static void vmafgpu__slopes_sum(const vmafgpu__slopes *s, const vmafgpu__slopes_
             column_sum[g->w] = column_sum[g->w - 1];
         }
         s->functions->cubes(column_sum, a->work.rows[y % 3].centre[which], signal, shift, unit,
-                            s->adm_weight[s->scale][which], g->left, g->w - g->left, k->cube[at][which],
-                            k->all[at][which]);
+                            s->adm_weight[s->scale][which], g->left, end, k->cube[at][which], k->all[at][which]);
+        /* The columns before the first one are still 0. */
+        for (int b = 0; b < VMAFGPU__BANDS; b++)
+            memset(k->cube[at][which][b] + end, 0, VMAFGPU__CHUNK / 2 * sizeof(float));
+        memset(k->all[at][which] + end, 0, VMAFGPU__CHUNK / 2 * sizeof(float));
     }
 }
 
@@ -14086,65 +13991,223 @@ static void vmafgpu__slopes_unfold(const vmafgpu__slopes *s, const vmafgpu__slop
         low[t] = (float)vmafgpu__dwt_low[t] / 32768;
         high[t] = (float)vmafgpu__dwt_high[t] / 32768;
     }
-    s->functions->unfold(k->low, k->high, taps, w, k->wide);
-    k->wide[1] += low[0] * k->low[0] + high[0] * k->high[0];
+    s->functions->unfold(k->low, k->high, taps, w, k->more);
+    k->more[1] += low[0] * k->low[0] + high[0] * k->high[0];
     for (int t = 2; t < 4; t++) {
         const int x = 2 * (w - 1) - 1 + t;
         if (x >= in_width)
-            k->wide[vmafgpu__reflect_repeat(x, in_width)] += low[t] * k->low[w - 1] + high[t] * k->high[w - 1];
+            k->more[vmafgpu__reflect_repeat(x, in_width)] += low[t] * k->low[w - 1] + high[t] * k->high[w - 1];
     }
 }
 
-/* Computes the derivatives with respect to rows first..end-1 of the input of an ADM scale. At scale 0, adds them to the
- * output. */
-static void vmafgpu__slopes_adm_rows(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int first, int end) {
+/* Starts with row `first` of the input of an ADM scale. */
+static void vmafgpu__slopes_adm_begin(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, vmafgpu__slopes_adm *a,
+                                      int first) {
     const vmafgpu *v = s->v;
     const int scale = s->scale;
-    vmafgpu__slopes_adm a;
-    memset(&a, 0, sizeof a);
-    a.task.scale = scale;
-    a.task.bit_depth = v->config.bit_depth;
-    a.task.bytes = 1 + v->cpu->wide;
-    a.task.in_width = scale ? vmafgpu__adm_size(v->config.width, scale - 1) : v->config.width;
-    a.task.in_height = scale ? vmafgpu__adm_size(v->config.height, scale - 1) : v->config.height;
-    a.task.geometry = vmafgpu__adm_geometry_of(v->config.width, v->config.height, scale);
+    memset(a, 0, sizeof *a);
+    a->task.scale = scale;
+    a->task.bit_depth = v->config.bit_depth;
+    a->task.bytes = 1 + v->cpu->wide;
+    a->task.in_width = scale ? vmafgpu__adm_size(v->config.width, scale - 1) : v->config.width;
+    a->task.in_height = scale ? vmafgpu__adm_size(v->config.height, scale - 1) : v->config.height;
+    a->task.geometry = vmafgpu__adm_geometry_of(v->config.width, v->config.height, scale);
     for (int f = 0; f < 2; f++) {
-        a.task.image[f] = vmafgpu__adm_image_of(v->cpu, scale, f);
+        a->task.image[f] = vmafgpu__adm_image_of(v->cpu, scale, f);
         if (!scale) {
-            a.task.image[f].in = v->cpu->staging_buffer[f];
-            a.task.image[f].in_pitch = (ptrdiff_t)v->cpu->row_bytes;
+            a->task.image[f].in = v->cpu->staging_buffer[f];
+            a->task.image[f].in_pitch = (ptrdiff_t)v->cpu->row_bytes;
         }
     }
-    const vmafgpu__adm_geometry *g = &a.task.geometry;
-    const int w = g->w, h = g->h, in_width = a.task.in_width, in_height = a.task.in_height;
-    (void)vmafgpu__adm_layout(&a.work, (unsigned char *)k->adm_scratch, v->config.width, 1, 1, 0);
-    a.left = g->left > 0 ? g->left - 1 : 0;
-    a.right = g->left > 0 ? w - g->left + 1 : w;
-    a.finished = first / 2 > 0 ? first / 2 - 1 : 0;
-    a.summed = a.finished > 0 ? a.finished - 1 : 0;
-    a.weighed = a.summed > 0 ? a.summed - 1 : 0;
-    for (int y = first; y < end && y < in_height; y++) {
-        int adds = 0;
-        vmafgpu__slopes_bands(s, k, &a, (y + 1) / 2 < h - 1 ? (y + 1) / 2 : h - 1);
-        for (int t = y & 1 ? 0 : 1; t < 4; t += 2) {
-            const int i = (y + 1 - t) / 2;
-            if (y + 1 - t >= 0 && i < h) {
-                vmafgpu__slopes_merge(s, k, i, t, w, adds);
-                adds = 1;
-            }
+    const vmafgpu__adm_geometry *g = &a->task.geometry;
+    (void)vmafgpu__adm_layout(&a->work, (unsigned char *)k->adm_scratch, v->config.width, 1, 1, 0);
+    a->left = g->left > 0 ? g->left - 1 : 0;
+    a->right = g->left > 0 ? g->w - g->left + 1 : g->w;
+    a->finished = first / 2 > 0 ? first / 2 - 1 : 0;
+    a->summed = a->finished > 0 ? a->finished - 1 : 0;
+    a->weighed = a->summed > 0 ? a->summed - 1 : 0;
+}
+
+/* Computes the derivatives with respect to row y of the input of an ADM scale, and writes them to k->more. Rows must be
+ * requested in order. */
+static void vmafgpu__slopes_adm_row(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, vmafgpu__slopes_adm *a,
+                                    int y) {
+    const int w = a->task.geometry.w, h = a->task.geometry.h, in_height = a->task.in_height;
+    int adds = 0;
+    vmafgpu__slopes_bands(s, k, a, (y + 1) / 2 < h - 1 ? (y + 1) / 2 : h - 1);
+    for (int t = y & 1 ? 0 : 1; t < 4; t += 2) {
+        const int i = (y + 1 - t) / 2;
+        if (y + 1 - t >= 0 && i < h) {
+            vmafgpu__slopes_merge(s, k, i, t, w, adds);
+            adds = 1;
         }
-        if (y == 1)
-            vmafgpu__slopes_merge(s, k, 0, 0, w, 1);
-        for (int t = 2; t < 4; t++) {
-            const int row = 2 * (h - 1) - 1 + t;
-            if (row >= in_height && vmafgpu__reflect_repeat(row, in_height) == y)
-                vmafgpu__slopes_merge(s, k, h - 1, t, w, 1);
-        }
-        vmafgpu__slopes_unfold(s, k, w, in_width);
-        float *out =
-            scale ? vmafgpu__slopes_plane_row(s->adm[scale], in_width, y) : (float *)(void *)(s->out + y * s->pitch);
-        s->functions->put(scale ? k->wide : out, scale ? NULL : k->wide, in_width, out);
     }
+    if (y == 1)
+        vmafgpu__slopes_merge(s, k, 0, 0, w, 1);
+    for (int t = 2; t < 4; t++) {
+        const int row = 2 * (h - 1) - 1 + t;
+        if (row >= in_height && vmafgpu__reflect_repeat(row, in_height) == y)
+            vmafgpu__slopes_merge(s, k, h - 1, t, w, 1);
+    }
+    vmafgpu__slopes_unfold(s, k, w, a->task.in_width);
+}
+
+/* Computes the derivatives with respect to rows first..end-1 of the input of an ADM scale. */
+static void vmafgpu__slopes_adm_rows(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int first, int end) {
+    vmafgpu__slopes_adm a;
+    vmafgpu__slopes_adm_begin(s, k, &a, first);
+    for (int y = first; y < end && y < a.task.in_height; y++) {
+        vmafgpu__slopes_adm_row(s, k, &a, y);
+        s->functions->put(k->more, NULL, a.task.in_width,
+                          vmafgpu__slopes_plane_row(s->adm[s->scale], a.task.in_width, y));
+    }
+}
+
+/* ---- strips ---- */
+
+/* A strip of VIF: the rows that are being computed. */
+typedef struct vmafgpu__slopes_vif {
+    const vmafgpu__slopes *s;
+    const vmafgpu__slopes_worker *k;
+    vmafgpu__slopes_adm *adm; /* if not NULL, the derivatives of ADM are added; at scale 0 */
+    vmafgpu__vif_job job;
+    vmafgpu__vif_picture distorted;
+    int reach, next_reach, bits;
+    ptrdiff_t pitch;
+    int y, end;    /* the next row, and the end of the strip */
+    int made, has; /* rows made..has-1 of `line` have been filtered vertically */
+    float taps[1 + VMAFGPU__SLOPES_REACH], next_taps[1 + VMAFGPU__SLOPES_REACH];
+} vmafgpu__slopes_vif;
+
+/* Whether rows y..y + 3 are filtered together. They must not depend on reflected rows. */
+static int vmafgpu__slopes_is_group(const vmafgpu__slopes_vif *a, int y) {
+    return y > a->reach && y + VMAFGPU__SLOPES_GROUP <= a->end && y + VMAFGPU__SLOPES_GROUP < a->job.h - a->reach;
+}
+
+/* Applies the vertical adjoint to the three planes, for row y and, if possible, the next three rows. */
+static void vmafgpu__slopes_vif_down(vmafgpu__slopes_vif *a, int y, int all) {
+    const vmafgpu__slopes_worker *k = a->k;
+    const vmafgpu__slopes_functions *f = a->s->functions;
+    const int is_group = vmafgpu__slopes_is_group(a, y);
+    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++) {
+        const float *rows[VMAFGPU__SLOPES_ROWS];
+        if (is_group) {
+            for (int t = 0; t < 2 * a->reach + VMAFGPU__SLOPES_GROUP; t++)
+                rows[t] = k->ring[i][(y - a->reach + t) % VMAFGPU__SLOPES_ROWS];
+            f->down_four(rows, a->taps, a->reach, all, k->line[i]);
+        } else {
+            for (int row = 0; row < VMAFGPU__SLOPES_ROWS; row++)
+                rows[row] = k->ring[i][row];
+            const vmafgpu__slopes_source source = { rows, NULL, k->zero, all, a->job.h };
+            vmafgpu__slopes_down(f, &source, y, a->job.h, a->taps, a->reach, k->line[i][0]);
+        }
+    }
+    a->made = y;
+    a->has = y + (is_group ? VMAFGPU__SLOPES_GROUP : 1);
+}
+
+/* Computes the derivatives with respect to the next row of the strip. */
+static void vmafgpu__slopes_vif_finish(vmafgpu__slopes_vif *a) {
+    const vmafgpu__slopes *s = a->s;
+    const vmafgpu__slopes_worker *k = a->k;
+    const vmafgpu__slopes_functions *f = s->functions;
+    const int y = a->y++, scale = s->scale, w = a->job.w, h = a->job.h;
+    const int all = (int)(f->phases == 1 ? w : (f->phases - 1) * a->pitch + (w + f->phases - 1) / f->phases);
+    float *out = scale ? vmafgpu__slopes_plane_row(s->vif[scale], w, y) : (float *)(void *)(s->out + y * s->pitch);
+    if (s->vif_weight[scale] != 0) {
+        const float *filtered[VMAFGPU__SLOPES_VIF] = { k->filtered[0], k->filtered[1], k->filtered[2] };
+        const void *rows[2] = { vmafgpu__vif_picture_row(&a->job.reference, y),
+                                vmafgpu__vif_picture_row(&a->distorted, y) };
+        if (y >= a->has)
+            vmafgpu__slopes_vif_down(a, y, all);
+        for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++) {
+            f->along(k->line[i][y - a->made], a->taps, a->reach, w, a->pitch, k->filtered[i]);
+            vmafgpu__slopes_fold(k->filtered[i], f->phases, a->pitch, w, a->reach);
+        }
+        f->samples(filtered, rows, a->job.wide, a->bits, s->vif_weight[scale], w, a->pitch, k->sum);
+    } else {
+        memset(k->sum, 0, (size_t)w * sizeof *k->sum);
+    }
+    if (s->has_vif[scale + 1]) {
+        const vmafgpu__slopes_source source = { NULL, s->vif[scale + 1], k->zero, w >> 1, h >> 1 };
+        vmafgpu__slopes_down(f, &source, y, h, a->next_taps, a->next_reach, k->up);
+        f->along_up(k->up, a->next_taps, a->next_reach, w, k->wide);
+        vmafgpu__slopes_fold(k->wide, 1, 0, w, a->next_reach);
+    }
+    if (s->has_vif[scale + 1] && a->adm)
+        f->put(k->sum, k->wide, w, k->sum);
+    if (a->adm)
+        vmafgpu__slopes_adm_row(s, k, a->adm, y);
+    f->put(k->sum, a->adm ? k->more : s->has_vif[scale + 1] ? k->wide : NULL, w, out);
+}
+
+/* Receives the statistics of row y, and computes the rows of the strip that depend on no later row. */
+static void vmafgpu__slopes_vif_row(void *user, int y, const int32_t *const *variance, const uint32_t *const *mean) {
+    vmafgpu__slopes_vif *a = (vmafgpu__slopes_vif *)user;
+    const vmafgpu__slopes_functions *f = a->s->functions;
+    float *out[VMAFGPU__SLOPES_VIF];
+    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++)
+        out[i] = a->k->ring[i][y % VMAFGPU__SLOPES_ROWS];
+    f->variances(variance, mean, a->s->gain_limit, a->job.w, a->pitch, out);
+    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++)
+        for (int phase = 0; phase < f->phases; phase++)
+            memset(out[i] + phase * a->pitch + (a->job.w - phase + f->phases - 1) / f->phases, 0,
+                   VMAFGPU__CHUNK / 2 * sizeof *out[i]);
+    while (a->y < a->end) {
+        const int group = a->y >= a->has && vmafgpu__slopes_is_group(a, a->y) ? VMAFGPU__SLOPES_GROUP - 1 : 0;
+        if (a->y >= a->has && y < a->y + a->reach + group && y < a->job.h - 1)
+            break;
+        vmafgpu__slopes_vif_finish(a);
+    }
+}
+
+/* Computes the derivatives with respect to rows first..end-1 of a VIF picture. */
+static void vmafgpu__slopes_vif_rows(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int first, int end) {
+    const vmafgpu *v = s->v;
+    const int scale = s->scale;
+    vmafgpu__vif_keeper keeper = { vmafgpu__slopes_vif_row, NULL };
+    vmafgpu__vif_sums unused, *sums[1] = { &unused };
+    vmafgpu__slopes_adm adm;
+    vmafgpu__slopes_vif a;
+    memset(&a, 0, sizeof a);
+    if (!scale && s->has_adm[0]) {
+        vmafgpu__slopes_adm_begin(s, k, &adm, first);
+        a.adm = &adm;
+    }
+    a.s = s;
+    a.k = k;
+    a.reach = vmafgpu__vif_reach(scale);
+    a.bits = scale ? 16 : v->config.bit_depth;
+    a.distorted = vmafgpu__slopes_picture(v->cpu, scale, 1);
+    a.job.reference = vmafgpu__slopes_picture(v->cpu, scale, 0);
+    a.job.distorted = &a.distorted;
+    a.job.distorted_count = 1;
+    a.job.bit_depth = v->config.bit_depth;
+    a.job.scale = scale;
+    a.job.wide = scale || v->cpu->wide;
+    a.job.w = v->config.width >> scale;
+    a.job.h = v->config.height >> scale;
+    a.job.plan = &v->plan;
+    a.job.log_table = v->cpu->log_table;
+    a.job.scratch = k->vif_scratch;
+    a.job.widest = (int)vmafgpu__padded(a.job.w);
+    a.job.keeper = &keeper;
+    a.pitch = vmafgpu__slopes_pitch_of(a.job.w);
+    a.y = a.made = a.has = first;
+    a.end = end < a.job.h ? end : a.job.h;
+    keeper.user = &a;
+    vmafgpu__slopes_taps(scale, a.taps);
+    if (s->has_vif[scale + 1]) {
+        a.next_reach = vmafgpu__vif_reach(scale + 1);
+        vmafgpu__slopes_taps(scale + 1, a.next_taps);
+    }
+    a.job.first = first > a.reach ? (first - a.reach) & ~1 : 0;
+    a.job.end = end + a.reach + (a.reach & 1);
+    a.job.end = a.job.end < a.job.h ? a.job.end : a.job.h;
+    if (a.y < a.end && s->vif_weight[scale] != 0)
+        v->cpu->functions->vif->rows(&a.job, sums);
+    while (a.y < a.end)
+        vmafgpu__slopes_vif_finish(&a);
 }
 
 /* ---- frames ---- */
@@ -14160,7 +14223,7 @@ static void vmafgpu__slopes_task(void *arg, int index) {
         memset(k->lines, 0, k->lines_size);
         if (s->has_vif[s->scale] || !s->scale)
             vmafgpu__slopes_vif_rows(s, k, first, end);
-        if (s->has_adm[s->scale])
+        if (s->has_adm[s->scale] && s->scale)
             vmafgpu__slopes_adm_rows(s, k, first, end);
     }
 }
@@ -14304,6 +14367,14 @@ static void vmafgpu__slopes_filter(const float *const *rows, const float *taps, 
     }
 }
 
+#if VMAFGPU__LEVEL == VMAFGPU__SCALAR
+static void vmafgpu__slopes_filter_four(const float *const *rows, const float *taps, int reach, int w,
+                                        float *const *out) {
+    for (int i = 0; i < 4; i++)
+        vmafgpu__slopes_filter(rows + i, taps, reach, w, 0, out[i]);
+}
+#endif
+
 static void vmafgpu__slopes_along(const float *line, const float *taps, int reach, int w, ptrdiff_t pitch,
                                   float *out) {
     (void)pitch;
@@ -14378,8 +14449,6 @@ static void vmafgpu__slopes_cubes(const uint32_t *column_sum, const uint32_t *ce
             }
         }
     }
-    for (int b = 0; b < VMAFGPU__BANDS; b++)
-        memset(u[b] + end, 0, VMAFGPU__LANES * sizeof(float));
     for (int x = first; x < end; x += VMAFGPU__LANES)
         for (int i = x; i < x + VMAFGPU__LANES; i++)
             all[i] = u[0][i] + u[1][i] + u[2][i];
@@ -14466,6 +14535,7 @@ static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
     VMAFGPU__SET(phases, 1),
     VMAFGPU__SET(variances, vmafgpu__slopes_variances),
     VMAFGPU__SET(down, vmafgpu__slopes_filter),
+    VMAFGPU__SET(down_four, vmafgpu__slopes_filter_four),
     VMAFGPU__SET(along, vmafgpu__slopes_along),
     VMAFGPU__SET(along_up, vmafgpu__slopes_along_up),
     VMAFGPU__SET(samples, vmafgpu__slopes_samples),
@@ -14496,6 +14566,11 @@ static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
 #define vmafgpu__slopes_sample_phases  VMAFGPU__LEVEL_NAME(vmafgpu__slopes_sample_phases)
 #define vmafgpu__slopes_samples_v      VMAFGPU__LEVEL_NAME(vmafgpu__slopes_samples_v)
 #define vmafgpu__slopes_weigh0         VMAFGPU__LEVEL_NAME(vmafgpu__slopes_weigh0)
+#define vmafgpu__slopes_cubes_v        VMAFGPU__LEVEL_NAME(vmafgpu__slopes_cubes_v)
+#define vmafgpu__slopes_band_v         VMAFGPU__LEVEL_NAME(vmafgpu__slopes_band_v)
+#define vmafgpu__slopes_four           VMAFGPU__LEVEL_NAME(vmafgpu__slopes_four)
+#define vmafgpu__slopes_down_of        VMAFGPU__LEVEL_NAME(vmafgpu__slopes_down_of)
+#define vmafgpu__slopes_down_v         VMAFGPU__LEVEL_NAME(vmafgpu__slopes_down_v)
 #define vmafgpu__slopes_is_less        VMAFGPU__LEVEL_NAME(vmafgpu__slopes_is_less)
 #define vmafgpu__slopes_split_of       VMAFGPU__LEVEL_NAME(vmafgpu__slopes_split_of)
 #define vmafgpu__slopes_split_v        VMAFGPU__LEVEL_NAME(vmafgpu__slopes_split_v)
@@ -14776,19 +14851,106 @@ static void vmafgpu__slopes_split_v(const vmafgpu__adm_lines *lines, const vmafg
         vmafgpu__slopes_split_of(lines, variant, 0, left, right, row, side, uses_impairment);
 }
 
+static void vmafgpu__slopes_cubes_v(const uint32_t *column_sum, const uint32_t *centre, const int32_t *const *signal,
+                                    const int *shift, const float *unit, const float *weight, int first, int end,
+                                    float *const *u, float *all) {
+    const vmafgpu__v zero = vmafgpu__v_zero();
+    for (int x = first; x < end; x += VMAFGPU__V_WORDS) {
+        const vmafgpu__v threshold = vmafgpu__adm_threshold(column_sum, centre, x);
+        vmafgpu__v sum = zero;
+        VMAFGPU__UNROLL
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            vmafgpu__v rest = vmafgpu__v_load(signal[b] + x);
+            rest = vmafgpu__v_max32(vmafgpu__v_sub32(rest, vmafgpu__v_sll32(threshold, shift[b])), zero);
+            const vmafgpu__v masked = vmafgpu__v_mul_f32(vmafgpu__v_to_f32(rest), vmafgpu__v_set_f32(unit[b]));
+            rest = vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(vmafgpu__v_set_f32(weight[b]), masked), masked);
+            vmafgpu__v_store(u[b] + x, rest);
+            sum = b ? vmafgpu__v_add_f32(sum, rest) : rest;
+        }
+        vmafgpu__v_store(all + x, sum);
+    }
+}
+
+static void vmafgpu__slopes_band_v(const float *side, const int32_t *uses_impairment, const float *const *u,
+                                   const float *const *mask, int w, float *out) {
+    for (int x = 0; x < w; x += VMAFGPU__V_WORDS) {
+        const vmafgpu__v restored = vmafgpu__v_sub_f32(vmafgpu__v_load(u[0] + x), vmafgpu__v_load(mask[0] + x));
+        const vmafgpu__v impaired = vmafgpu__v_sub_f32(vmafgpu__v_load(u[1] + x), vmafgpu__v_load(mask[1] + x));
+        const vmafgpu__v changed = vmafgpu__v_select(vmafgpu__v_load(uses_impairment + x), impaired, restored);
+        vmafgpu__v_store(out + x, vmafgpu__v_mul_f32(vmafgpu__v_load(side + x), changed));
+    }
+}
+
+/* The members are not an array, which compilers would keep in memory. */
+typedef struct vmafgpu__slopes_four {
+    vmafgpu__v a, b, c, d;
+} vmafgpu__slopes_four;
+
+/* Adds tap * (above + below) to the sums of four rows. The windows of rows move outwards by one row. */
+#define VMAFGPU__SLOPES_STEP(member) \
+    sum.member = vmafgpu__v_add_f32(sum.member, vmafgpu__v_mul_f32(tap, vmafgpu__v_add_f32(up.member, low.member)))
+
+/* Keeps the rows that surround the four rows in registers: for each tap, only two rows are loaded. */
+VMAFGPU__INLINE void vmafgpu__slopes_down_of(const float *const *rows, const float *taps, int reach, int w,
+                                             float *const *out) {
+    for (int x = 0; x < w; x += VMAFGPU__V_WORDS) {
+        const vmafgpu__v middle = vmafgpu__v_set_f32(taps[0]);
+        vmafgpu__slopes_four up, low, sum;
+        up.a = vmafgpu__v_load(rows[reach] + x);
+        up.b = vmafgpu__v_load(rows[reach + 1] + x);
+        up.c = vmafgpu__v_load(rows[reach + 2] + x);
+        up.d = vmafgpu__v_load(rows[reach + 3] + x);
+        low = up;
+        sum.a = vmafgpu__v_mul_f32(middle, up.a);
+        sum.b = vmafgpu__v_mul_f32(middle, up.b);
+        sum.c = vmafgpu__v_mul_f32(middle, up.c);
+        sum.d = vmafgpu__v_mul_f32(middle, up.d);
+        VMAFGPU__UNROLL
+        for (int t = 1; t <= reach; t++) {
+            const vmafgpu__v tap = vmafgpu__v_set_f32(taps[t]);
+            up.d = up.c;
+            up.c = up.b;
+            up.b = up.a;
+            up.a = vmafgpu__v_load(rows[reach - t] + x);
+            low.a = low.b;
+            low.b = low.c;
+            low.c = low.d;
+            low.d = vmafgpu__v_load(rows[reach + 3 + t] + x);
+            VMAFGPU__SLOPES_STEP(a);
+            VMAFGPU__SLOPES_STEP(b);
+            VMAFGPU__SLOPES_STEP(c);
+            VMAFGPU__SLOPES_STEP(d);
+        }
+        vmafgpu__v_store(out[0] + x, sum.a);
+        vmafgpu__v_store(out[1] + x, sum.b);
+        vmafgpu__v_store(out[2] + x, sum.c);
+        vmafgpu__v_store(out[3] + x, sum.d);
+    }
+}
+
+static void vmafgpu__slopes_down_v(const float *const *rows, const float *taps, int reach, int w, float *const *out) {
+    if (reach == 8)
+        vmafgpu__slopes_down_of(rows, taps, 8, w, out);
+    else if (reach == 4)
+        vmafgpu__slopes_down_of(rows, taps, 4, w, out);
+    else
+        vmafgpu__slopes_down_of(rows, taps, reach, w, out);
+}
+
 static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
     VMAFGPU__SET(phases, 4),
     VMAFGPU__SET(variances, vmafgpu__slopes_variances_v),
     VMAFGPU__SET(down, vmafgpu__slopes_filter),
+    VMAFGPU__SET(down_four, vmafgpu__slopes_down_v),
     VMAFGPU__SET(along, vmafgpu__slopes_along_v),
     VMAFGPU__SET(along_up, vmafgpu__slopes_along_up),
     VMAFGPU__SET(samples, vmafgpu__slopes_samples_v),
     VMAFGPU__SET(split, vmafgpu__slopes_split_v),
     VMAFGPU__SET(shares, vmafgpu__slopes_shares),
-    VMAFGPU__SET(cubes, vmafgpu__slopes_cubes),
+    VMAFGPU__SET(cubes, vmafgpu__slopes_cubes_v),
     VMAFGPU__SET(box_down, vmafgpu__slopes_box_down),
     VMAFGPU__SET(box_along, vmafgpu__slopes_box_along),
-    VMAFGPU__SET(band, vmafgpu__slopes_band),
+    VMAFGPU__SET(band, vmafgpu__slopes_band_v),
     VMAFGPU__SET(merge, vmafgpu__slopes_add),
     VMAFGPU__SET(unfold, vmafgpu__slopes_columns),
     VMAFGPU__SET(put, vmafgpu__slopes_put),

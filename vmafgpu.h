@@ -13599,8 +13599,7 @@ enum {
     VMAFGPU__SLOPES_GROUP = 4,   /* rows that are filtered together */
     VMAFGPU__SLOPES_ROWS = 20,   /* rows of the widest filter for a group */
     VMAFGPU__SLOPES_RING = 4,    /* rows of bands that are kept */
-    VMAFGPU__SLOPES_STRIP = 64,  /* least and most rows of a task; even numbers */
-    VMAFGPU__SLOPES_LONG = 256,
+    VMAFGPU__SLOPES_STRIP = 64,  /* least rows of a strip; an even number */
     VMAFGPU__SLOPES_MARGIN = 96, /* columns before and after a line */
     VMAFGPU__SLOPES_VIF = 3      /* planes to which the adjoint of a VIF filter is applied */
 };
@@ -13894,12 +13893,14 @@ static void vmafgpu__slopes_sum(const vmafgpu__slopes *s, const vmafgpu__slopes_
     }
     for (int which = 0; which < 2; which++) {
         const int32_t *signal[VMAFGPU__BANDS];
-        const int end = g->w - g->left, is_empty = !has_sum || !vmafgpu__slopes_has_weight(s, s->scale, which);
+        const int end = g->w - g->left;
+        if (!vmafgpu__slopes_has_weight(s, s->scale, which))
+            continue; /* the lines stay 0 */
         for (int b = 0; b < VMAFGPU__BANDS; b++)
             signal[b] = a->work.rows[y % 3].signal[which][b];
-        for (int b = 0; b < VMAFGPU__BANDS && is_empty; b++)
+        for (int b = 0; b < VMAFGPU__BANDS && !has_sum; b++)
             memset(k->cube[at][which][b], 0, (size_t)g->w * sizeof(float));
-        if (is_empty) {
+        if (!has_sum) {
             memset(k->all[at][which], 0, (size_t)g->w * sizeof(float));
             continue;
         }
@@ -13924,6 +13925,8 @@ static void vmafgpu__slopes_finish(const vmafgpu__slopes *s, const vmafgpu__slop
     const vmafgpu__adm_geometry *g = &a->task.geometry;
     const int y = a->finished++, at = y % VMAFGPU__SLOPES_RING, w = g->w;
     for (int which = 0; which < 2; which++) {
+        if (!vmafgpu__slopes_has_weight(s, s->scale, which))
+            continue; /* the mask stays 0 */
         const float *above = y > 0 ? k->all[(y - 1) % VMAFGPU__SLOPES_RING][which] : k->zero, *own = k->all[at][which],
                     *below = y + 1 < g->h ? k->all[(y + 1) % VMAFGPU__SLOPES_RING][which] : k->zero;
         s->functions->box_down(above, own, below, w, k->box);
@@ -14264,10 +14267,10 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
         s->scale = i;
         s->next = 0;
         const int h = i ? vmafgpu__adm_size(v->config.height, i - 1) : v->config.height;
-        const int rows = vmafgpu__divide_up(h, 4 * v->config.threads) * 2;
-        s->rows = rows < VMAFGPU__SLOPES_STRIP  ? VMAFGPU__SLOPES_STRIP
-                  : rows > VMAFGPU__SLOPES_LONG ? VMAFGPU__SLOPES_LONG
-                                                : rows;
+        /* The rows next to a strip are computed twice. A single thread needs only one strip. */
+        const int strips = v->config.threads > 1 ? 2 * v->config.threads : 1;
+        const int rows = vmafgpu__divide_up(h, 2 * strips) * 2;
+        s->rows = rows < VMAFGPU__SLOPES_STRIP ? VMAFGPU__SLOPES_STRIP : rows;
         s->count = vmafgpu__divide_up(h, s->rows);
         result = vmafgpu__run(v, vmafgpu__slopes_task, s);
         if (result != VMAFGPU_OK && always) {
@@ -14297,7 +14300,8 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
 #define vmafgpu__slopes_add       VMAFGPU__LANES_NAME(vmafgpu__slopes_add)
 #define vmafgpu__slopes_columns   VMAFGPU__LANES_NAME(vmafgpu__slopes_columns)
 
-/* The loops compute whole blocks of LANES columns, so they also read and write columns after the end of a row. */
+/* The loops compute whole blocks of LANES columns, so they also read and write columns after the end of a row. Results
+ * are collected in an array, because compilers do not vectorise loops whose output may overlap the input. */
 
 /* With n1 = v + noise and n2 = n1 + g^2 s1, the derivatives of log2(n2 / n1) are 1/ln(2) times
  *   a2   1/n2 - 1/n1 if v > 0, otherwise 0
@@ -14455,29 +14459,45 @@ static void vmafgpu__slopes_cubes(const uint32_t *column_sum, const uint32_t *ce
 }
 
 static void vmafgpu__slopes_box_down(const float *above, const float *own, const float *below, int w, float *out) {
-    for (int x = 0; x < w; x += VMAFGPU__LANES)
-        for (int i = x; i < x + VMAFGPU__LANES; i++)
-            out[i] = own[i] + (above[i] + below[i]);
+    for (int x = 0; x < w; x += VMAFGPU__LANES) {
+        float sum[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            sum[i] = own[x + i] + (above[x + i] + below[x + i]);
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            out[x + i] = sum[i];
+    }
 }
 
 static void vmafgpu__slopes_box_along(const float *line, const float *own, int w, float *out) {
-    for (int x = 0; x < w; x += VMAFGPU__LANES)
-        for (int i = x; i < x + VMAFGPU__LANES; i++)
-            out[i] = (line[i] + (line[i - 1] + line[i + 1]) + own[i]) * (1.0f / 30);
+    for (int x = 0; x < w; x += VMAFGPU__LANES) {
+        float sum[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            sum[i] = (line[x + i] + (line[x + i - 1] + line[x + i + 1]) + own[x + i]) * (1.0f / 30);
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            out[x + i] = sum[i];
+    }
 }
 
 static void vmafgpu__slopes_shares(const uint32_t *above, const uint32_t *own, const uint32_t *below, int first, int end,
                                    uint32_t *column_sum) {
-    for (int x = first; x < end; x += VMAFGPU__LANES)
-        for (int i = x; i < x + VMAFGPU__LANES; i++)
-            column_sum[i] = above[i] + own[i] + below[i];
+    for (int x = first; x < end; x += VMAFGPU__LANES) {
+        uint32_t sum[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            sum[i] = above[x + i] + own[x + i] + below[x + i];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            column_sum[x + i] = sum[i];
+    }
 }
 
 static void vmafgpu__slopes_put(const float *a, const float *b, int w, float *out) {
     int x = 0;
-    for (; b && x + VMAFGPU__LANES <= w; x += VMAFGPU__LANES)
-        for (int i = x; i < x + VMAFGPU__LANES; i++)
-            out[i] = a[i] + b[i];
+    for (; b && x + VMAFGPU__LANES <= w; x += VMAFGPU__LANES) {
+        float sum[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            sum[i] = a[x + i] + b[x + i];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            out[x + i] = sum[i];
+    }
     for (; b && x < w; x++)
         out[x] = a[x] + b[x];
     if (!b)

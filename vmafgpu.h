@@ -1245,10 +1245,12 @@ typedef struct vmafgpu_config {
 
     int             slopes;               /* 1: allows vmafgpu_slopes_next() and, with `max_edit_size`,
                                              vmafgpu_edit_slopes(). Requires a model that uses only adm, vif and motion.
-                                             Needs 3 bytes of memory per pixel, plus 600 bytes per column and thread.
-                                             Without `live`, pairs that wait for the next reference need more: 5 bytes
-                                             per pixel, or 7 if samples have more than 8 bits. Slopes have no GPU
-                                             kernels: with AUTO, the whole context uses the CPU */
+                                             2: also allows v1 models, and computes slopes as if the value of cambi were
+                                             constant; with these models, edits and maps are refused. Needs 3 bytes of
+                                             memory per pixel, plus 900 bytes per column and thread. Without `live`,
+                                             pairs that wait for the motion of later references need more: 5 bytes per
+                                             pixel, or 7 if samples have more than 8 bits. Slopes have no GPU kernels:
+                                             with AUTO, the whole context uses the CPU */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -8750,7 +8752,8 @@ typedef struct vmafgpu__vif_job {
     const uint16_t *log_table; /* unused if log_entries is 0 */
     void *scratch;             /* scratch memory of the calling thread, aligned to 64 bytes */
     int widest;                /* maximum number of columns of a strip */
-    const vmafgpu__vif_keeper *keeper; /* if not NULL, there are no sums. Requires a single strip and distorted picture */
+    const vmafgpu__vif_keeper
+        *keeper; /* if not NULL, there are no sums. Requires a single strip and distorted picture */
 } vmafgpu__vif_job;
 
 typedef struct vmafgpu__vif_functions {
@@ -13846,9 +13849,9 @@ static void vmafgpu__slopes_sides(const vmafgpu__adm_lines *lines, const vmafgpu
 
 /* Splits the coefficients in columns left..right-1 of a row into restored part and impairment. Computes the signals and
  * the shares of the thresholds, and whether a change in a coefficient affects the restored part or the impairment. */
-static void vmafgpu__slopes_split_scalar(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale,
-                                         int left, int right, const vmafgpu__adm_row *row, float *const *side,
-                                         int32_t *const *uses_impairment) {
+static void vmafgpu__slopes_split_scalar(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant,
+                                         int scale, int left, int right, const vmafgpu__adm_row *row,
+                                         float *const *side, int32_t *const *uses_impairment) {
     vmafgpu__adm_decouple_row(lines, left, right);
     vmafgpu__adm_weigh_row(lines, variant, scale, left, right, row);
     vmafgpu__slopes_sides(lines, variant, scale, left, right, side, uses_impairment);
@@ -13866,8 +13869,8 @@ typedef struct vmafgpu__slopes_adm {
 static void vmafgpu__slopes_weigh(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, vmafgpu__slopes_adm *a) {
     const int y = a->weighed++, at = y % VMAFGPU__SLOPES_RING;
     s->v->cpu->functions->adm->bands(&a->task, &a->work, y, a->left, a->right);
-    s->functions->split(&a->work.general, &s->adm_variant, s->scale, a->left, a->right, &a->work.rows[y % 3], k->side[at],
-                        k->uses_impairment[at]);
+    s->functions->split(&a->work.general, &s->adm_variant, s->scale, a->left, a->right, &a->work.rows[y % 3],
+                        k->side[at], k->uses_impairment[at]);
     /* Vector code also writes columns after the last one. */
     for (int b = 0; b < VMAFGPU__BANDS; b++)
         memset(k->side[at][b] + a->right, 0, VMAFGPU__CHUNK / 2 * sizeof(float));
@@ -14303,6 +14306,7 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
 /* The loops compute whole blocks of LANES columns, so they also read and write columns after the end of a row. Results
  * are collected in an array, because compilers do not vectorise loops whose output may overlap the input. */
 
+#if VMAFGPU__LEVEL == VMAFGPU__SCALAR
 /* With n1 = v + noise and n2 = n1 + g^2 s1, the derivatives of log2(n2 / n1) are 1/ln(2) times
  *   a2   1/n2 - 1/n1 if v > 0, otherwise 0
  *   a12  -2 g a2, plus 2 g / n2 where g is not limited */
@@ -14350,6 +14354,7 @@ static void vmafgpu__slopes_variances(const int32_t *const *variance, const uint
         }
     }
 }
+#endif
 
 static void vmafgpu__slopes_filter(const float *const *rows, const float *taps, int reach, int w, int adds,
                                    float *out) {
@@ -14377,10 +14382,8 @@ static void vmafgpu__slopes_filter_four(const float *const *rows, const float *t
     for (int i = 0; i < 4; i++)
         vmafgpu__slopes_filter(rows + i, taps, reach, w, 0, out[i]);
 }
-#endif
 
-static void vmafgpu__slopes_along(const float *line, const float *taps, int reach, int w, ptrdiff_t pitch,
-                                  float *out) {
+static void vmafgpu__slopes_along(const float *line, const float *taps, int reach, int w, ptrdiff_t pitch, float *out) {
     (void)pitch;
     for (int x = -reach; x < w + reach; x += VMAFGPU__LANES) {
         const float *in = line + x;
@@ -14394,6 +14397,7 @@ static void vmafgpu__slopes_along(const float *line, const float *taps, int reac
             out[x + i] = sum[i];
     }
 }
+#endif
 
 /* Even columns use the even taps, odd columns the odd ones. */
 static void vmafgpu__slopes_along_up(const float *line, const float *taps, int reach, int w, float *out) {
@@ -14417,6 +14421,7 @@ static void vmafgpu__slopes_along_up(const float *line, const float *taps, int r
     }
 }
 
+#if VMAFGPU__LEVEL == VMAFGPU__SCALAR
 static void vmafgpu__slopes_samples(const float *const *filtered, const void *const *rows, int wide, int bits,
                                     float weight, int w, ptrdiff_t pitch, float *out) {
     const int32_t centre = (int32_t)1 << (bits - 1);
@@ -14457,6 +14462,7 @@ static void vmafgpu__slopes_cubes(const uint32_t *column_sum, const uint32_t *ce
         for (int i = x; i < x + VMAFGPU__LANES; i++)
             all[i] = u[0][i] + u[1][i] + u[2][i];
 }
+#endif
 
 static void vmafgpu__slopes_box_down(const float *above, const float *own, const float *below, int w, float *out) {
     for (int x = 0; x < w; x += VMAFGPU__LANES) {
@@ -14478,8 +14484,8 @@ static void vmafgpu__slopes_box_along(const float *line, const float *own, int w
     }
 }
 
-static void vmafgpu__slopes_shares(const uint32_t *above, const uint32_t *own, const uint32_t *below, int first, int end,
-                                   uint32_t *column_sum) {
+static void vmafgpu__slopes_shares(const uint32_t *above, const uint32_t *own, const uint32_t *below, int first,
+                                   int end, uint32_t *column_sum) {
     for (int x = first; x < end; x += VMAFGPU__LANES) {
         uint32_t sum[VMAFGPU__LANES];
         for (int i = 0; i < VMAFGPU__LANES; i++)
@@ -14504,6 +14510,7 @@ static void vmafgpu__slopes_put(const float *a, const float *b, int w, float *ou
         memcpy(out, a, (size_t)w * sizeof *out);
 }
 
+#if VMAFGPU__LEVEL == VMAFGPU__SCALAR
 static void vmafgpu__slopes_band(const float *side, const int32_t *uses_impairment, const float *const *u,
                                  const float *const *mask, int w, float *out) {
     for (int x = 0; x < w; x += VMAFGPU__LANES) {
@@ -14517,6 +14524,7 @@ static void vmafgpu__slopes_band(const float *side, const int32_t *uses_impairme
             out[x + i] = side[x + i] * (uses_impairment[x + i] ? impaired[i] : restored[i]);
     }
 }
+#endif
 
 static void vmafgpu__slopes_add(const float *low, const float *high, float low_tap, float high_tap, int w, int adds,
                                 float *out) {
@@ -14578,23 +14586,23 @@ static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
  *
  * These functions compute the same floats as those of the lanes: the operations on each column have the same order. */
 
-#define vmafgpu__slopes_gain           VMAFGPU__LEVEL_NAME(vmafgpu__slopes_gain)
-#define vmafgpu__slopes_mean           VMAFGPU__LEVEL_NAME(vmafgpu__slopes_mean)
-#define vmafgpu__slopes_variances_v    VMAFGPU__LEVEL_NAME(vmafgpu__slopes_variances_v)
-#define vmafgpu__slopes_along_of       VMAFGPU__LEVEL_NAME(vmafgpu__slopes_along_of)
-#define vmafgpu__slopes_along_v        VMAFGPU__LEVEL_NAME(vmafgpu__slopes_along_v)
-#define vmafgpu__slopes_sample_phases  VMAFGPU__LEVEL_NAME(vmafgpu__slopes_sample_phases)
-#define vmafgpu__slopes_samples_v      VMAFGPU__LEVEL_NAME(vmafgpu__slopes_samples_v)
-#define vmafgpu__slopes_weigh0         VMAFGPU__LEVEL_NAME(vmafgpu__slopes_weigh0)
-#define vmafgpu__slopes_cubes_v        VMAFGPU__LEVEL_NAME(vmafgpu__slopes_cubes_v)
-#define vmafgpu__slopes_band_v         VMAFGPU__LEVEL_NAME(vmafgpu__slopes_band_v)
-#define vmafgpu__slopes_four           VMAFGPU__LEVEL_NAME(vmafgpu__slopes_four)
-#define vmafgpu__slopes_down_of        VMAFGPU__LEVEL_NAME(vmafgpu__slopes_down_of)
-#define vmafgpu__slopes_down_v         VMAFGPU__LEVEL_NAME(vmafgpu__slopes_down_v)
-#define vmafgpu__slopes_is_less        VMAFGPU__LEVEL_NAME(vmafgpu__slopes_is_less)
-#define vmafgpu__slopes_split_of       VMAFGPU__LEVEL_NAME(vmafgpu__slopes_split_of)
-#define vmafgpu__slopes_split_v        VMAFGPU__LEVEL_NAME(vmafgpu__slopes_split_v)
-#define vmafgpu__slopes_level          VMAFGPU__LEVEL_NAME(vmafgpu__slopes_level)
+#define vmafgpu__slopes_gain          VMAFGPU__LEVEL_NAME(vmafgpu__slopes_gain)
+#define vmafgpu__slopes_mean          VMAFGPU__LEVEL_NAME(vmafgpu__slopes_mean)
+#define vmafgpu__slopes_variances_v   VMAFGPU__LEVEL_NAME(vmafgpu__slopes_variances_v)
+#define vmafgpu__slopes_along_of      VMAFGPU__LEVEL_NAME(vmafgpu__slopes_along_of)
+#define vmafgpu__slopes_along_v       VMAFGPU__LEVEL_NAME(vmafgpu__slopes_along_v)
+#define vmafgpu__slopes_sample_phases VMAFGPU__LEVEL_NAME(vmafgpu__slopes_sample_phases)
+#define vmafgpu__slopes_samples_v     VMAFGPU__LEVEL_NAME(vmafgpu__slopes_samples_v)
+#define vmafgpu__slopes_weigh0        VMAFGPU__LEVEL_NAME(vmafgpu__slopes_weigh0)
+#define vmafgpu__slopes_cubes_v       VMAFGPU__LEVEL_NAME(vmafgpu__slopes_cubes_v)
+#define vmafgpu__slopes_band_v        VMAFGPU__LEVEL_NAME(vmafgpu__slopes_band_v)
+#define vmafgpu__slopes_four          VMAFGPU__LEVEL_NAME(vmafgpu__slopes_four)
+#define vmafgpu__slopes_down_of       VMAFGPU__LEVEL_NAME(vmafgpu__slopes_down_of)
+#define vmafgpu__slopes_down_v        VMAFGPU__LEVEL_NAME(vmafgpu__slopes_down_v)
+#define vmafgpu__slopes_is_less       VMAFGPU__LEVEL_NAME(vmafgpu__slopes_is_less)
+#define vmafgpu__slopes_split_of      VMAFGPU__LEVEL_NAME(vmafgpu__slopes_split_of)
+#define vmafgpu__slopes_split_v       VMAFGPU__LEVEL_NAME(vmafgpu__slopes_split_v)
+#define vmafgpu__slopes_level         VMAFGPU__LEVEL_NAME(vmafgpu__slopes_level)
 
 VMAFGPU__INLINE vmafgpu__v vmafgpu__slopes_mean(const uint32_t *mean) {
     const vmafgpu__v centred = vmafgpu__v_xor(vmafgpu__v_load(mean), vmafgpu__v_set32((int32_t)0x80000000u));
@@ -14610,7 +14618,8 @@ static void vmafgpu__slopes_variances_v(const int32_t *const *variance, const ui
     const vmafgpu__v limit = vmafgpu__v_set_f64(gain_limit), noise_f64 = vmafgpu__v_set_f64(VMAFGPU__VIF_NOISE);
     const vmafgpu__v noise_f32 = vmafgpu__v_set_f32(VMAFGPU__VIF_NOISE), flat = vmafgpu__v_set_f32(-4 / 65025.0f);
     const vmafgpu__v per_grey = vmafgpu__v_set_f32(VMAFGPU__SLOPES_PER_GREY);
-    const vmafgpu__v inverse = vmafgpu__v_set_f32(VMAFGPU__SLOPES_INVERSE), sign = vmafgpu__v_set32((int32_t)0x80000000u);
+    const vmafgpu__v inverse = vmafgpu__v_set_f32(VMAFGPU__SLOPES_INVERSE),
+                     sign = vmafgpu__v_set32((int32_t)0x80000000u);
     const vmafgpu__v zero = vmafgpu__v_zero(), two = vmafgpu__v_set_f32(2);
     const int groups = (w + 4 * WORDS - 1) / (4 * WORDS);
     for (int n = 0; n < 4 * groups; n++) {
@@ -14656,10 +14665,9 @@ static void vmafgpu__slopes_variances_v(const int32_t *const *variance, const ui
         a12 = vmafgpu__v_keep32(has_term, a12);
         vmafgpu__v_store(out[0] + at, a2);
         vmafgpu__v_store(out[1] + at, a12);
-        vmafgpu__v_store(out[2] + at,
-                         vmafgpu__v_add_f32(vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(two, a2),
-                                                               vmafgpu__slopes_mean(mean[1] + x)),
-                                            vmafgpu__v_mul_f32(a12, vmafgpu__slopes_mean(mean[0] + x))));
+        vmafgpu__v_store(out[2] + at, vmafgpu__v_add_f32(vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(two, a2),
+                                                                            vmafgpu__slopes_mean(mean[1] + x)),
+                                                         vmafgpu__v_mul_f32(a12, vmafgpu__slopes_mean(mean[0] + x))));
     }
 }
 
@@ -14738,8 +14746,8 @@ static void vmafgpu__slopes_samples_v(const float *const *filtered, const void *
             const ptrdiff_t at = p * pitch + x / 4;
             const vmafgpu__v a = vmafgpu__v_load(filtered[0] + at), b = vmafgpu__v_load(filtered[1] + at);
             const vmafgpu__v c = vmafgpu__v_load(filtered[2] + at);
-            sum[p] = vmafgpu__v_add_f32(vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(two, d[p]), a),
-                                        vmafgpu__v_mul_f32(r[p], b));
+            sum[p] =
+                vmafgpu__v_add_f32(vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(two, d[p]), a), vmafgpu__v_mul_f32(r[p], b));
             sum[p] = vmafgpu__v_mul_f32(factor, vmafgpu__v_sub_f32(sum[p], c));
         }
         /* Interleaves the phases: first pairs of columns, then groups of four, which are in the order of the blocks of
@@ -14769,13 +14777,12 @@ VMAFGPU__INLINE void vmafgpu__slopes_weigh0(const vmafgpu__v (*value)[2], const 
         for (int band = 0; band < VMAFGPU__BANDS; band++) {
             const vmafgpu__v half = vmafgpu__v_set32(2048);
             const vmafgpu__v product = vmafgpu__v_mullo32(value[band][k], vmafgpu__v_set32((int32_t)factor[band == 2]));
-            const vmafgpu__v c = band == 2
-                                     ? vmafgpu__v_srli32(vmafgpu__v_add32(product, vmafgpu__v_set32(65535)), 17)
-                                     : vmafgpu__v_srli32(vmafgpu__v_add32(product, vmafgpu__v_set32(16384)), 15);
+            const vmafgpu__v c = band == 2 ? vmafgpu__v_srli32(vmafgpu__v_add32(product, vmafgpu__v_set32(65535)), 17)
+                                           : vmafgpu__v_srli32(vmafgpu__v_add32(product, vmafgpu__v_set32(16384)), 15);
             const vmafgpu__v share = vmafgpu__v_mullo32(c, vmafgpu__v_set32(4369));
             sides = vmafgpu__v_add32(sides, vmafgpu__v_srli32(vmafgpu__v_add32(share, half), 12));
-            centres = vmafgpu__v_add32(
-                centres, vmafgpu__v_srli32(vmafgpu__v_add32(vmafgpu__v_add32(share, share), half), 12));
+            centres = vmafgpu__v_add32(centres,
+                                       vmafgpu__v_srli32(vmafgpu__v_add32(vmafgpu__v_add32(share, share), half), 12));
             vmafgpu__v_store(row->signal[k][band] + x, product);
         }
         vmafgpu__v_store(row->side[!k] + x, sides);
@@ -14845,14 +14852,13 @@ VMAFGPU__INLINE void vmafgpu__slopes_split_of(const vmafgpu__adm_lines *lines, c
             value[band][1] = vmafgpu__v_sub32(t_size[band], r);
             /* A change affects the impairment if the signs differ or a coefficient is 0, or if |t| exceeds both |o| and
              * the restored part; if the gain does not apply, it is enough that |t| exceeds |o|. */
-            vmafgpu__v is_added = vmafgpu__v_or(vmafgpu__slopes_is_less(r, t_size[band]),
-                                                vmafgpu__v_xor(not_far, vmafgpu__v_set32(-1)));
-            is_added = vmafgpu__v_or(vmafgpu__v_or(opposite[band], is_none[band]),
-                                     vmafgpu__v_and(is_above[band], is_added));
+            vmafgpu__v is_added =
+                vmafgpu__v_or(vmafgpu__slopes_is_less(r, t_size[band]), vmafgpu__v_xor(not_far, vmafgpu__v_set32(-1)));
+            is_added =
+                vmafgpu__v_or(vmafgpu__v_or(opposite[band], is_none[band]), vmafgpu__v_and(is_above[band], is_added));
             const vmafgpu__v changed = vmafgpu__v_select(is_added, value[band][1], r);
             const vmafgpu__v signed_size = vmafgpu__v_or(vmafgpu__v_and(t[band], sign), sensitivity[band == 2]);
-            vmafgpu__v_store(side[band] + x,
-                             vmafgpu__v_andnot(vmafgpu__slopes_is_less(changed, one), signed_size));
+            vmafgpu__v_store(side[band] + x, vmafgpu__v_andnot(vmafgpu__slopes_is_less(changed, one), signed_size));
             vmafgpu__v_store(uses_impairment[band] + x, is_added);
         }
         if (scale == 0)
@@ -33204,6 +33210,26 @@ static void vmafgpu__smooth_plan(vmafgpu *v) {
     }
 }
 
+/* Returns by how much the chroma input of the first model falls if its adm3 input rises by 1. This is 0 unless the
+ * chroma is undistorted, see vmafgpu__correct_chroma(). Sets *guide and *chroma to the indices of the two inputs. */
+static double vmafgpu__edit_chroma_correction(const vmafgpu *v, int *guide, int *chroma) {
+    const vmafgpu_svm *svm = &v->models[0].model->svms[0];
+    *guide = vmafgpu__feature_containing(svm, "adm3");
+    *chroma = vmafgpu__feature_containing(svm, "speed_chroma");
+    if (!svm->has_chroma_correction || *guide < 0 || *chroma < 0)
+        return 0;
+    const vmafgpu__smooth_input *in = &v->edits->smooth.input[*chroma];
+    return in->kind == VMAFGPU__SMOOTH_KNOWN && in->known >= 0 && in->known <= 0 ? svm->chroma_correction : 0;
+}
+
+/* Corrects the chroma input; the inputs are not yet normalised. */
+static void vmafgpu__edit_correct_chroma(const vmafgpu *v, double *x) {
+    int guide, chroma;
+    const double correction = vmafgpu__edit_chroma_correction(v, &guide, &chroma);
+    if (correction < 0 || correction > 0)
+        x[chroma] = correction - correction * x[guide];
+}
+
 /* Returns the smooth prediction of the first model, before transform and clip. The sums are those of the base, changed
  * by `words` if `words` is not NULL. Stores the normalised inputs of the model in x. */
 static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, double *x) {
@@ -33211,6 +33237,7 @@ static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, doubl
     double score = (double)NAN;
     if (svm) {
         vmafgpu__smooth_inputs(&v->edits->smooth, words, x, 1);
+        vmafgpu__edit_correct_chroma(v, x);
         score = vmafgpu__smooth_score(&v->edits->smooth, x, 1, svm->sv_coefs, svm->sv_rows, svm->sv_table);
     }
     return score == score ? score : (double)NAN;
@@ -33279,6 +33306,12 @@ static double vmafgpu__edits_slopes(const vmafgpu *v, double *out) {
     }
     for (int i = 0; i < s->inputs; i++)
         slopes[i] = slopes[i] * s->input[i].slope / s->slope;
+    if (svm) {
+        int guide, chroma;
+        const double correction = vmafgpu__edit_chroma_correction(v, &guide, &chroma);
+        if (correction < 0 || correction > 0)
+            slopes[guide] -= correction * slopes[chroma];
+    }
     for (int i = 0; i < VMAFGPU__SLOPES; i++)
         out[i] = vmafgpu__smooth_slope(s, slopes, i);
     return prediction;
@@ -33590,6 +33623,12 @@ static void vmafgpu__edit_task(void *arg, int index) {
 
 /* ---- open ---- */
 
+/* Whether config.slopes 2 regards the values of a feature as constant. The slope of speed_chroma is 0, because it does
+ * not depend on luma. That of cambi is 0 wherever it exists, because its values are counts. */
+static int vmafgpu__is_held_constant(const vmafgpu__feature *feature) {
+    return strcmp(feature->name, "cambi") == 0 || strcmp(feature->name, "speed_chroma") == 0;
+}
+
 static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const char *field = c->slopes          ? "slopes"
@@ -33598,17 +33637,26 @@ static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
                *what = c->slopes          ? "slopes"
                        : c->max_edit_size ? "edits"
                                           : "maps";
-    const int size = c->slopes ? 1 : c->max_edit_size ? c->max_edit_size : c->map_block_size;
+    const int size = c->slopes ? c->slopes : c->max_edit_size ? c->max_edit_size : c->map_block_size;
     if (c->predict_only)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s: conflicts with config.predict_only (%d)", field,
                              size);
-    for (int i = 0; i < v->feature_count; i++)
-        if (v->features[i]->measure || v->features[i]->cpu->score)
+    for (int i = 0; i < v->feature_count; i++) {
+        const int is_constant = vmafgpu__is_held_constant(v->features[i]);
+        if (c->slopes == 2 && is_constant && (c->max_edit_size || c->map_block_size))
             return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                                 "config.%s: feature %s does not support %s (%d); use only adm, vif and motion", field,
-                                 v->features[i]->name, what, size);
+                                 "config.%s: feature %s does not support %s (%d); use vmafgpu_slopes_next() only",
+                                 c->max_edit_size ? "max_edit_size" : "map_block_size", v->features[i]->name,
+                                 c->max_edit_size ? "edits" : "maps",
+                                 c->max_edit_size ? c->max_edit_size : c->map_block_size);
+        if ((v->features[i]->measure || v->features[i]->cpu->score) && !(c->slopes == 2 && is_constant))
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                                 "config.%s: feature %s does not support %s (%d); use only adm, vif and motion%s",
+                                 field, v->features[i]->name, what, size,
+                                 c->slopes && is_constant ? ", or config.slopes 2, which holds cambi constant" : "");
+    }
     if (c->slopes && !v->model_count)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.slopes: requires a model (1)");
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.slopes: requires a model (%d)", c->slopes);
     if (c->map_block_size && c->map_block_size < VMAFGPU__LEAST_BLOCK)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_block_size: out of range (%d); use 0 or %d..%d",
                              c->map_block_size, VMAFGPU__LEAST_BLOCK, VMAFGPU__MAX_EDIT);
@@ -33722,6 +33770,15 @@ typedef struct vmafgpu__edits_counted {
     vmafgpu__editor editor;
 } vmafgpu__edits_counted;
 
+/* Whether a column contains a value that config.slopes 2 regards as constant. */
+static int vmafgpu__is_constant_column(const vmafgpu__extractor *e, int column) {
+    const vmafgpu__column *list = e->feature->columns;
+    int count = 0;
+    while (list[count].name && list[count].turn == 0)
+        count++;
+    return vmafgpu__is_held_constant(e->feature) && column >= e->columns[0] && column < e->columns[0] + count;
+}
+
 /* Checks whether the derivatives with respect to the sums describe the first model completely. They do not if the model
  * uses two variants of a feature, or columns that are not scores. */
 static vmafgpu_result vmafgpu__edits_check_slopes(vmafgpu *v) {
@@ -33729,13 +33786,16 @@ static vmafgpu_result vmafgpu__edits_check_slopes(vmafgpu *v) {
     for (int i = 0; i < x->smooth.inputs; i++) {
         const vmafgpu__smooth_input *in = &x->smooth.input[i];
         int has_slope = in->kind == VMAFGPU__SMOOTH_KNOWN ? x->known[i] < 0 : in->is_shown;
-        for (int k = 0; k < v->extractor_count; k++)
-            has_slope |= vmafgpu__edits_is_motion(&v->extractors[k], x->known[i]);
+        for (int k = 0; k < v->extractor_count; k++) {
+            const vmafgpu__extractor *e = &v->extractors[k];
+            has_slope |= vmafgpu__edits_is_motion(e, x->known[i]) || vmafgpu__is_constant_column(e, x->known[i]);
+        }
         if (!has_slope)
             return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL,
-                                 "config.slopes: input %s of model %s is not supported (1); use one variant of each "
+                                 "config.slopes: input %s of model %s is not supported (%d); use one variant of each "
                                  "feature",
-                                 v->models[0].model->svms[0].feature_names[i], v->models[0].model->name);
+                                 v->models[0].model->svms[0].feature_names[i], v->models[0].model->name,
+                                 v->config.slopes);
     }
     return VMAFGPU_OK;
 }
@@ -35067,7 +35127,7 @@ static void vmafgpu__set_defaults(vmafgpu_config *c) {
     X(live, 0, 1) \
     X(map_block_size, 0, VMAFGPU__MAX_EDIT) \
     X(max_edit_size, 0, VMAFGPU__MAX_EDIT) \
-    X(slopes, 0, 1) \
+    X(slopes, 0, 2) \
     X(float_reciprocal, VMAFGPU_RECIPROCAL_HOST, VMAFGPU_RECIPROCAL_DIVISION) \
     X(colour.matrix, VMAFGPU_MATRIX_UNSTATED, VMAFGPU_MATRIX_BT2020) \
     X(colour.range, VMAFGPU_RANGE_UNSTATED, VMAFGPU_RANGE_FULL) \

@@ -226,7 +226,8 @@ calls_features  := video
 calls_align     := align video
 calls_scale     := cut scale video
 calls_page      := html plot png scores xxh64
-$(foreach name,golden features align scale page,$(eval \
+calls_slopemap  := png slopemap xxh64
+$(foreach name,golden features align scale page slopemap,$(eval \
     $(BUILD)/test/test_$(name)$(EXE): $(calls_$(name):%=$(BUILD)/tool/%.o)))
 
 $(BUILD)/test/test_%$(EXE): test/test_%.c $(BUILD)/vmafgpu.o $(test_heads) vmafgpu.h Makefile | $(BUILD)/test

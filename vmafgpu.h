@@ -176,18 +176,18 @@
  *     vmafgpu_request_map(v, map, VMAFGPU_MEMORY_HOST);                       // for the next pair that is scored
  *     vmafgpu_push(v, &ref, &dist);
  *
- * SLOPES show how the score changes with each luma sample: vmafgpu_edit_slopes() computes the derivative of the
- * prediction of the first model, for use in filters, encoders and training. Slopes require config.slopes,
- * config.max_edit_size and the CPU. They describe small, structured changes: if every sample moves by one code value,
- * in the direction of its slope or towards the reference, the exact change usually differs by 5 to 10 % from the sum of
- * slope * change over all samples. In very dark pictures, it can differ by more than half. Slopes do not predict the
- * effect of white noise, which is of second order. They ignore the discontinuity of ADM where the directions of a
- * coefficient in the two frames differ by exactly one degree. They replace neither vmafgpu_edit_try() nor maps. A
- * change in the direction of the slopes raises the score, but does not necessarily improve the picture, not even with
- * neg models.
+ * SLOPES show how the score changes with each luma sample: vmafgpu_slopes_next() computes the derivative of the
+ * prediction of the first model, for use in filters, encoders and training. vmafgpu_edit_slopes() computes the slopes
+ * of the base of edits. Slopes require config.slopes and the CPU. They describe small, structured changes: if every
+ * sample moves by one code value, in the direction of its slope or towards the reference, the exact change usually
+ * differs by 5 to 10 % from the sum of slope * change over all samples. In very dark pictures, it can differ by more
+ * than half. Slopes do not predict the effect of white noise, which is of second order. They ignore the discontinuity
+ * of ADM where the directions of a coefficient in the two frames differ by exactly one degree. They replace neither
+ * vmafgpu_edit_try() nor maps. A change in the direction of the slopes raises the score, but does not necessarily
+ * improve the picture, not even with neg models.
  *
- *     if (vmafgpu_edit_begin(v, &ref, &dist, NULL, NULL, NULL) == VMAFGPU_OK)
- *         vmafgpu_edit_slopes(v, slopes, 0, VMAFGPU_MEMORY_HOST);             // requires cfg.slopes, cfg.max_edit_size
+ *     vmafgpu_slopes_next(v, slopes, 0, VMAFGPU_MEMORY_HOST);                 // requires cfg.slopes
+ *     vmafgpu_push(v, &ref, &dist);                                           // with cfg.live, writes the slopes
  *     for (int64_t k = 0; k < (int64_t)cfg.width * cfg.height; k++)
  *         value += slopes[k] * change[k];                                     // VMAF points, for small changes
  *
@@ -1243,10 +1243,12 @@ typedef struct vmafgpu_config {
     void          (*on_heatmap)(void *user, const vmafgpu_heatmap *map);
     void           *on_heatmap_user;
 
-    int             slopes;               /* 1: allows vmafgpu_edit_slopes(). Requires `max_edit_size` and a model that
-                                             uses only adm, vif and motion. Needs 3 bytes of memory per pixel, plus 600
-                                             bytes per column and thread. Slopes have no GPU kernels: with AUTO, the
-                                             whole context uses the CPU */
+    int             slopes;               /* 1: allows vmafgpu_slopes_next() and, with `max_edit_size`,
+                                             vmafgpu_edit_slopes(). Requires a model that uses only adm, vif and motion.
+                                             Needs 3 bytes of memory per pixel, plus 600 bytes per column and thread.
+                                             Without `live`, pairs that wait for the next reference need more: 5 bytes
+                                             per pixel, or 7 if samples have more than 8 bits. Slopes have no GPU
+                                             kernels: with AUTO, the whole context uses the CPU */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -1593,7 +1595,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
 
 /* Computes the slope of each luma sample of the base: the derivative of the prediction of the first model (before
  * transform and clip) with respect to the sample of the distorted frame, in points per code value. SLOPES in the manual
- * describes how accurate slopes are. Requires config.slopes.
+ * describes how accurate slopes are. Requires config.slopes and config.max_edit_size.
  *   - `slopes` receives one float per sample, row by row. `pitch` is the distance in bytes from row to row; it can be
  *     negative, and 0 means tightly packed. The address and the pitch must be multiples of 4. `memory` must be HOST or
  *     PINNED.
@@ -1603,6 +1605,24 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
  *   - Slopes are bit-identical for all instruction sets, numbers of threads and compilers. With one thread,
  *     the call takes about 0.25 seconds at 1080p. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory);
+
+/* Requests the slopes of the next pair that is pushed and scored. They are those that vmafgpu_edit_slopes() computes
+ * for the same pair; motion is the motion of the clip. Requires config.slopes, but neither config.max_edit_size nor a
+ * base.
+ *   - `slopes`, `pitch` and `memory`: as with vmafgpu_edit_slopes(). The memory is in use until the slopes are written.
+ *   - A request is for one pair. The request remains pending if the push fails or returns VMAFGPU_AGAIN, or if
+ *     subsample leaves the pair out. Another request before the push replaces it. To cancel it, pass NULL.
+ *   - The slopes are written by the call that makes the score of the pair ready, after config.on_score has been called
+ *     for that score. With config.live, or if the model does not use motion, this call is the push of the pair.
+ *     Otherwise the score depends on the motion of later references: the slopes are written by a later push,
+ *     vmafgpu_push_following() or vmafgpu_flush(). Use one plane of memory for each pair whose score is not ready.
+ *   - vmafgpu_reset() and vmafgpu_close() cancel all requests, also those of pairs whose score is not ready. Planes of
+ *     cancelled requests are not written.
+ *   - If a call writes slopes, it discards the base of vmafgpu_edit_begin().
+ *   - Pairs without slopes have no extra cost, except that the CPU copies the luma of every pair. With slopes, a pair
+ *     takes as long as scoring it and calling vmafgpu_edit_slopes().
+ *   - A context with slopes does not share its work with others in vmafgpu_push_many(). */
+VMAFGPU_API vmafgpu_result vmafgpu_slopes_next(vmafgpu *context, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory);
 
 /* Requests a map that shows which parts of a frame lower its VMAF score. The map is computed for the next pair that is
  * pushed and scored. Requires config.map_block_size. The map has one float per block of map_block_size x map_block_size
@@ -3791,6 +3811,13 @@ typedef struct vmafgpu__wanted_map {
     vmafgpu_memory memory;
 } vmafgpu__wanted_map;
 
+/* Slopes that the caller requested for the next pair. */
+typedef struct vmafgpu__wanted_slopes {
+    float *samples; /* NULL if there is no request */
+    ptrdiff_t pitch;
+    vmafgpu_memory memory;
+} vmafgpu__wanted_slopes;
+
 typedef struct vmafgpu__job {
     const vmafgpu_frame *reference;
     const vmafgpu_frame *distorted; /* if NULL, only motion is computed */
@@ -3962,9 +3989,10 @@ struct vmafgpu {
     vmafgpu__threads *threads;
     vmafgpu__cambi *cambi;
     vmafgpu__speed *speed;
-    vmafgpu__edits *edits;                        /* NULL if config.max_edit_size and map_block_size are 0 */
+    vmafgpu__edits *edits;                        /* NULL if there are no edits, maps or slopes */
     const vmafgpu__gpu_edits_table *edits_on_gpu; /* NULL if there are no edits, or if the CPU computes them */
     vmafgpu__wanted_map map;                      /* the map requested for the next pair */
+    vmafgpu__wanted_slopes slopes;                /* the slopes requested for the next pair */
     vmafgpu__colours *colours;                    /* NULL if frames are YUV */
     int has_base;                                 /* 1 if the CPU planes contain the pair of vmafgpu_edit_begin() */
 
@@ -13993,9 +14021,11 @@ static float vmafgpu__slopes_weight(double weight) {
 }
 
 /* Computes the slopes for the pair whose planes the CPU backend holds. slopes: derivatives with respect to the sums.
- * adm_unit: factors by which the sums of cubes are multiplied, or NULL. */
+ * adm_unit: factors by which the sums of cubes are multiplied, or NULL. If config.parallel_for skips some tasks and
+ * `always` is set, does them on this thread; otherwise fails. */
 static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const double *slopes,
-                                          const double (*adm_unit)[VMAFGPU__BANDS], void *out, ptrdiff_t pitch) {
+                                          const double (*adm_unit)[VMAFGPU__BANDS], int always, void *out,
+                                          ptrdiff_t pitch) {
     const double code_value = 1.0 / (1 << (v->config.bit_depth - 8)); /* in grey levels */
     vmafgpu_result result = VMAFGPU_OK;
     s->v = v;
@@ -14022,6 +14052,10 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
         s->count = vmafgpu__divide_up(i ? vmafgpu__adm_size(v->config.height, i - 1) : v->config.height,
                                       VMAFGPU__SLOPES_STRIP);
         result = vmafgpu__run(v, vmafgpu__slopes_task, s);
+        if (result != VMAFGPU_OK && always) {
+            vmafgpu__slopes_task(s, 0);
+            result = VMAFGPU_OK;
+        }
     }
     return result;
 }
@@ -26193,11 +26227,12 @@ static int vmafgpu__is_alike(const vmafgpu *a, const vmafgpu *b) {
     if ((a->colours || b->colours) && (c->chroma != d->chroma || memcmp(&c->colour, &d->colour, sizeof c->colour) ||
                                        !vmafgpu__chroma_feature(a) != !vmafgpu__chroma_feature(b)))
         return 0; /* the two contexts would convert an RGB reference to different planes */
-    return b->is_open && b->backend == a->backend && b->cpu && !d->map_block_size && c->width == d->width &&
-           c->height == d->height && c->bit_depth == d->bit_depth && c->bytes_per_sample == d->bytes_per_sample &&
-           c->layout == d->layout && c->threads == d->threads && c->cpumask == d->cpumask &&
-           c->subsample == d->subsample && a->seeded + a->pushed == b->seeded + b->pushed && a->pushed == b->pushed &&
-           !a->flushed && !b->flushed && !a->tailed && !b->tailed && memcmp(&a->plan, &b->plan, sizeof a->plan) == 0;
+    return b->is_open && b->backend == a->backend && b->cpu && !d->map_block_size && !d->slopes &&
+           c->width == d->width && c->height == d->height && c->bit_depth == d->bit_depth &&
+           c->bytes_per_sample == d->bytes_per_sample && c->layout == d->layout && c->threads == d->threads &&
+           c->cpumask == d->cpumask && c->subsample == d->subsample && a->seeded + a->pushed == b->seeded + b->pushed &&
+           a->pushed == b->pushed && !a->flushed && !b->flushed && !a->tailed && !b->tailed &&
+           memcmp(&a->plan, &b->plan, sizeof a->plan) == 0;
 }
 
 /* Whether the histories of two contexts contain the same references. */
@@ -32006,6 +32041,17 @@ typedef struct vmafgpu__editor {
     double *row, *model_scratch;
 } vmafgpu__editor;
 
+/* A pair whose slopes are requested and whose score depends on later references. While the pair waits, `luma`, `vif`
+ * and `adm` are its planes, and the CPU backend uses other planes. */
+typedef struct vmafgpu__waiting_pair {
+    vmafgpu__wanted_slopes wanted;
+    int64_t index; /* of the frame */
+    vmafgpu__sums sums;
+    uint8_t *luma[2];
+    vmafgpu__plane vif[VMAFGPU__SCALES][2];
+    void *adm[VMAFGPU__SCALES - 1][2];
+} vmafgpu__waiting_pair;
+
 struct vmafgpu__edits {
     vmafgpu__sums base;
     vmafgpu__adm_sums *rows[VMAFGPU__SCALES]; /* row sums of the base; only the denominators are rounded */
@@ -32023,9 +32069,11 @@ struct vmafgpu__edits {
     /* The map being computed. For a map, `count` is the number of rows of blocks, and `next` is the index of the first
      * row that no thread has claimed. */
     vmafgpu_block *blocks;
-    float *shares;                  /* if not NULL, only the losses of the blocks are written, to this array */
-    double slopes[VMAFGPU__SLOPES]; /* derivatives of the smooth prediction */
-    vmafgpu__slopes *by_sample;     /* NULL without config.slopes */
+    float *shares;                    /* if not NULL, only the losses of the blocks are written, to this array */
+    double slopes[VMAFGPU__SLOPES];   /* derivatives of the smooth prediction */
+    vmafgpu__slopes *by_sample;       /* NULL without config.slopes */
+    vmafgpu__waiting_pair waiting[2]; /* in the order of their frames */
+    int waiting_count;
     int size, across;
     uint16_t *log_table; /* used by the plain C code of VIF */
 };
@@ -32715,7 +32763,7 @@ static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *bl
 }
 
 /* Computes the slopes of all samples of the base. */
-static vmafgpu_result vmafgpu__edits_sample_slopes(vmafgpu *v, float *slopes, ptrdiff_t pitch) {
+static vmafgpu_result vmafgpu__edits_sample_slopes(vmafgpu *v, int always, float *slopes, ptrdiff_t pitch) {
     vmafgpu__edits *x = v->edits;
     const double(*unit)[VMAFGPU__BANDS] = NULL;
     (void)vmafgpu__edits_slopes(v, x->slopes);
@@ -32726,7 +32774,7 @@ static vmafgpu_result vmafgpu__edits_sample_slopes(vmafgpu *v, float *slopes, pt
         x->by_sample->gain_limit = v->plan.vif_gain_limit[x->vif->variant];
     if (x->adm)
         x->by_sample->adm_variant = v->plan.adm[x->adm->variant];
-    return vmafgpu__slopes_run(v, x->by_sample, x->slopes, unit, slopes, pitch);
+    return vmafgpu__slopes_run(v, x->by_sample, x->slopes, unit, always, slopes, pitch);
 }
 
 /* ================================================================================================
@@ -32873,9 +32921,8 @@ static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
             return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
                                  "config.%s: feature %s does not support %s (%d); use only adm, vif and motion", field,
                                  v->features[i]->name, what, size);
-    if (c->slopes && (!c->max_edit_size || !v->model_count))
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.slopes: requires %s (1)",
-                             c->max_edit_size ? "a model" : "config.max_edit_size");
+    if (c->slopes && !v->model_count)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.slopes: requires a model (1)");
     if (c->map_block_size && c->map_block_size < VMAFGPU__LEAST_BLOCK)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_block_size: out of range (%d); use 0 or %d..%d",
                              c->map_block_size, VMAFGPU__LEAST_BLOCK, VMAFGPU__MAX_EDIT);
@@ -32893,6 +32940,23 @@ static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int eleme
     /* Reads can extend up to one chunk past the end of a row. */
     t.data = (unsigned char *)vmafgpu__carve(c, (uint64_t)t.pitch * (uint64_t)size + VMAFGPU__CHUNK * sizeof(int32_t));
     return t;
+}
+
+/* Returns how many pairs can wait for the motion of later references before their scores are ready. */
+static int vmafgpu__most_waiting(const vmafgpu *v) {
+    return v->config.slopes && v->cpu && !v->config.live ? v->cpu->ring : 0;
+}
+
+/* Lays out a second set of the planes of the CPU backend. */
+static void vmafgpu__carve_waiting_pair(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__waiting_pair *pair) {
+    const int w = v->config.width, h = v->config.height;
+    for (int f = 0; f < 2; f++) {
+        pair->luma[f] = (uint8_t *)vmafgpu__carve(c, (uint64_t)v->cpu->row_bytes * (uint64_t)h);
+        for (int s = 1; s < VMAFGPU__SCALES && v->plan.vif_variants; s++)
+            pair->vif[s][f] = vmafgpu__carve_plane(c, w >> s, h >> s);
+        for (int s = 0; s + 1 < VMAFGPU__SCALES && v->plan.adm_variants; s++)
+            pair->adm[s][f] = vmafgpu__carve_band(c, w, h, s);
+    }
 }
 
 /* Lays out the memory for edits. If c->base is NULL, only computes the size; the pointers to per-thread memory are then
@@ -32942,6 +33006,8 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
     }
     if (v->config.slopes)
         x->by_sample = vmafgpu__slopes_layout(c, v);
+    for (int i = 0; i < vmafgpu__most_waiting(v); i++)
+        vmafgpu__carve_waiting_pair(v, c, &x->waiting[i]);
     if (v->edits_on_gpu)
         v->edits_on_gpu->carve(v, c);
 }
@@ -33014,15 +33080,76 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
 
 /* ---- the base ---- */
 
+/* Sets the row and the smooth prediction of the base. The sums of the base must be set. */
+static void vmafgpu__use_row(vmafgpu *v, const double *row) {
+    vmafgpu__edits *x = v->edits;
+    memcpy(x->row, row, (size_t)(v->column_count + 1) * sizeof *x->row);
+    vmafgpu__edit_finalise_smooth(v, x->editors[0].model_scratch);
+}
+
 /* Computes the map of the pair that was scored last. The pair becomes the base: its sums and its row are copied to
  * v->edits. */
 static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__add_workers(v, v->cpu, &x->base);
-    memcpy(x->row, row, (size_t)(v->column_count + 1) * sizeof *x->row);
-    vmafgpu__edit_finalise_smooth(v, x->editors[0].model_scratch);
+    vmafgpu__use_row(v, row);
     if (vmafgpu__edits_map(v, v->config.map_block_size, NULL, v->map.shares) != VMAFGPU_OK)
         vmafgpu__edit_map_task(v, 0); /* config.parallel_for skipped some tasks: do them here */
+}
+
+/* Exchanges the planes of the CPU backend with those of a waiting pair. */
+static void vmafgpu__exchange_planes(vmafgpu__cpu *cpu, vmafgpu__waiting_pair *pair) {
+    for (int f = 0; f < 2; f++) {
+        uint8_t *const luma = cpu->staging_buffer[f];
+        cpu->staging_buffer[f] = pair->luma[f];
+        pair->luma[f] = luma;
+        for (int s = 1; s < VMAFGPU__SCALES; s++) {
+            const vmafgpu__plane vif = cpu->vif[s][f];
+            void *const adm = cpu->adm[s - 1][f];
+            cpu->vif[s][f] = pair->vif[s][f];
+            pair->vif[s][f] = vif;
+            cpu->adm[s - 1][f] = pair->adm[s - 1][f];
+            pair->adm[s - 1][f] = adm;
+        }
+    }
+}
+
+/* Computes the slopes of the pair whose planes the CPU backend holds, and whose sums are those of the base. */
+static void vmafgpu__slopes_pair(vmafgpu *v, int64_t index, const vmafgpu__wanted_slopes *wanted) {
+    v->has_base = 0;
+    vmafgpu__use_row(v, vmafgpu__row(v, index / v->config.subsample));
+    (void)vmafgpu__edits_sample_slopes(v, 1, wanted->samples, wanted->pitch);
+}
+
+/* Computes the slopes of all waiting pairs whose scores have become ready. */
+static void vmafgpu__slopes_advance(vmafgpu *v) {
+    vmafgpu__edits *x = v->edits;
+    while (x && x->waiting_count && x->waiting[0].index < vmafgpu__ready(v)) {
+        const vmafgpu__waiting_pair pair = x->waiting[0];
+        x->base = pair.sums;
+        vmafgpu__exchange_planes(v->cpu, &x->waiting[0]);
+        vmafgpu__slopes_pair(v, pair.index, &pair.wanted);
+        vmafgpu__exchange_planes(v->cpu, &x->waiting[0]);
+        if (--x->waiting_count) { /* the planes of the first pair are free now */
+            x->waiting[0] = x->waiting[1];
+            x->waiting[1] = pair;
+        }
+    }
+}
+
+/* Computes the requested slopes of the pair that was pushed last, or lets the pair wait until its score is ready. */
+static void vmafgpu__slopes_pushed(vmafgpu *v, int64_t index, const vmafgpu__wanted_slopes *wanted) {
+    vmafgpu__edits *x = v->edits;
+    if (index < vmafgpu__ready(v)) {
+        vmafgpu__add_workers(v, v->cpu, &x->base);
+        vmafgpu__slopes_pair(v, index, wanted);
+        return;
+    }
+    vmafgpu__waiting_pair *pair = &x->waiting[x->waiting_count++];
+    pair->wanted = *wanted;
+    pair->index = index;
+    vmafgpu__add_workers(v, v->cpu, &pair->sums);
+    vmafgpu__exchange_planes(v->cpu, pair);
 }
 
 static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {
@@ -35297,6 +35424,11 @@ VMAFGPU_API void vmafgpu_close(vmafgpu *context) {
 static vmafgpu_result vmafgpu__reset(vmafgpu *v) {
     v->lending.count = 0;
     v->map.shares = NULL;
+    v->slopes.samples = NULL;
+#ifndef VMAFGPU_NO_EDITS
+    if (v->edits)
+        v->edits->waiting_count = 0;
+#endif
     v->backend->reset(v);
     vmafgpu__clear_clip(v);
     v->error[0] = 0;
@@ -35482,6 +35614,12 @@ static vmafgpu_result vmafgpu__push(vmafgpu *v, const char *function, const vmaf
         vmafgpu__map_pair(v, vmafgpu__row(v, row));
 #endif
     v->map.shares = wanted ? NULL : v->map.shares;
+#ifndef VMAFGPU_NO_EDITS
+    vmafgpu__slopes_advance(v);
+    if (v->slopes.samples && wanted)
+        vmafgpu__slopes_pushed(v, v->pushed - 1, &v->slopes);
+#endif
+    v->slopes.samples = wanted ? NULL : v->slopes.samples;
     return result;
 }
 
@@ -35499,7 +35637,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
  * must already have acquired the first context. Returns the number of acquired contexts, including the first. */
 static int vmafgpu__group(vmafgpu *const *contexts, int count, const char *function) {
     const vmafgpu *v = contexts[0];
-    if (v->backend != &vmafgpu__cpu_backend || v->pushed % v->config.subsample)
+    if (v->backend != &vmafgpu__cpu_backend || v->config.slopes || v->pushed % v->config.subsample)
         return 1;
     int n = 1;
     while (n < count && n < v->config.contexts_per_pass && vmafgpu__enter(contexts[n], function, 0) == VMAFGPU_OK) {
@@ -35584,9 +35722,13 @@ static vmafgpu_result vmafgpu__take_neighbour(vmafgpu *v, const char *function, 
         result = vmafgpu__check_frame(v, function, "reference", reference);
     if (result == VMAFGPU_OK && vmafgpu__uses_references(v, 1))
         result = vmafgpu__check_chroma(v, function, "reference", reference);
-    return result == VMAFGPU_OK ? vmafgpu__submit(v, phase == VMAFGPU__SEEDING ? "preceding frame" : "following frame",
-                                                  count, reference, NULL, 1)
-                                : result;
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__submit(v, phase == VMAFGPU__SEEDING ? "preceding frame" : "following frame", count, reference,
+                                 NULL, 1);
+#ifndef VMAFGPU_NO_EDITS
+    vmafgpu__slopes_advance(v);
+#endif
+    return result;
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_push_preceding(vmafgpu *context, const vmafgpu_frame *reference) {
@@ -35642,6 +35784,9 @@ static vmafgpu_result vmafgpu__flush(vmafgpu *v) {
     vmafgpu__finalise(v);
     v->flushed = 1;
     vmafgpu__advance(v, 1);
+#ifndef VMAFGPU_NO_EDITS
+    vmafgpu__slopes_advance(v);
+#endif
     return v->first_failed_frame < 0 ? VMAFGPU_OK
                                      : vmafgpu__fail_frame(v, v->first_failed_frame, v->first_failed_result);
 }
@@ -35860,29 +36005,54 @@ static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blo
     return blocks ? vmafgpu__edits_map(v, size, blocks, NULL) : VMAFGPU_OK;
 }
 
-static vmafgpu_result vmafgpu__edit_slopes(vmafgpu *v, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory) {
-    static const char function[] = "vmafgpu_edit_slopes";
+/* Checks the arguments of a function that writes slopes. `slopes` is not NULL. */
+static vmafgpu_result vmafgpu__check_slopes(vmafgpu *v, const char *function, const float *slopes, ptrdiff_t pitch,
+                                            vmafgpu_memory memory) {
     const ptrdiff_t least = (ptrdiff_t)v->config.width * (ptrdiff_t)sizeof *slopes,
                     furthest = PTRDIFF_MAX / v->config.height;
-    if (!v->config.slopes)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.slopes is 0; set it for slopes", function);
-    const vmafgpu_result result = vmafgpu__edits_ready(v, function, 1);
-    if (result != VMAFGPU_OK)
-        return result;
     if (memory != VMAFGPU_MEMORY_HOST && memory != VMAFGPU_MEMORY_PINNED)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
                              "%s: memory is invalid (%d); use host or pinned with the CPU backend", function,
                              (int)memory);
-    if (!slopes || (uintptr_t)slopes % sizeof *slopes)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
-                             slopes ? "%s: slopes is not aligned to %d bytes" : "%s: slopes is NULL", function,
+    if ((uintptr_t)slopes % sizeof *slopes)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: slopes is not aligned to %d bytes", function,
                              (int)sizeof *slopes);
     if ((pitch && pitch < least && pitch > -least) || pitch > furthest || pitch < -furthest ||
         pitch % (ptrdiff_t)sizeof *slopes)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT,
                              "%s: pitch is invalid (%lld bytes); a row has %lld bytes, use a multiple of %d", function,
                              (long long)pitch, (long long)least, (int)sizeof *slopes);
-    return vmafgpu__edits_sample_slopes(v, slopes, pitch ? pitch : least);
+    return VMAFGPU_OK;
+}
+
+/* Returns the distance between rows of slopes in bytes. */
+static ptrdiff_t vmafgpu__slopes_pitch(const vmafgpu *v, ptrdiff_t pitch) {
+    return pitch ? pitch : (ptrdiff_t)v->config.width * (ptrdiff_t)sizeof(float);
+}
+
+static vmafgpu_result vmafgpu__edit_slopes(vmafgpu *v, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory) {
+    static const char function[] = "vmafgpu_edit_slopes";
+    if (!v->config.slopes)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.slopes is 0; set it for slopes", function);
+    vmafgpu_result result = vmafgpu__edits_ready(v, function, 1);
+    if (result == VMAFGPU_OK && !slopes)
+        result = vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: slopes is NULL", function);
+    if (result == VMAFGPU_OK)
+        result = vmafgpu__check_slopes(v, function, slopes, pitch, memory);
+    return result == VMAFGPU_OK ? vmafgpu__edits_sample_slopes(v, 0, slopes, vmafgpu__slopes_pitch(v, pitch)) : result;
+}
+
+static vmafgpu_result vmafgpu__slopes_next(vmafgpu *v, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory) {
+    static const char function[] = "vmafgpu_slopes_next";
+    if (!v->config.slopes)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.slopes is 0; set it for slopes", function);
+    const vmafgpu_result result = slopes ? vmafgpu__check_slopes(v, function, slopes, pitch, memory) : VMAFGPU_OK;
+    if (result != VMAFGPU_OK)
+        return result;
+    v->slopes.samples = slopes;
+    v->slopes.pitch = vmafgpu__slopes_pitch(v, pitch);
+    v->slopes.memory = memory;
+    return VMAFGPU_OK;
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *reference,
@@ -35914,6 +36084,11 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
 VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, ptrdiff_t pitch,
                                                vmafgpu_memory memory) {
     VMAFGPU__CALL(context, "vmafgpu_edit_slopes", 0, vmafgpu__edit_slopes(context, slopes, pitch, memory));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_slopes_next(vmafgpu *context, float *slopes, ptrdiff_t pitch,
+                                               vmafgpu_memory memory) {
+    VMAFGPU__CALL(context, "vmafgpu_slopes_next", 0, vmafgpu__slopes_next(context, slopes, pitch, memory));
 }
 
 #else /* VMAFGPU_NO_EDITS: config.max_edit_size is 0 in all open contexts */
@@ -35952,6 +36127,12 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, 
                                                vmafgpu_memory memory) {
     (void)slopes, (void)pitch, (void)memory;
     VMAFGPU__CALL(context, "vmafgpu_edit_slopes", 0, vmafgpu__edits_check(context));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_slopes_next(vmafgpu *context, float *slopes, ptrdiff_t pitch,
+                                               vmafgpu_memory memory) {
+    (void)slopes, (void)pitch, (void)memory;
+    VMAFGPU__CALL(context, "vmafgpu_slopes_next", 0, vmafgpu__edits_check(context));
 }
 
 #endif /* VMAFGPU_NO_EDITS */

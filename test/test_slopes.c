@@ -717,6 +717,127 @@ static void check_call(void) {
     free_pair(&p);
 }
 
+/* ---- pushed pairs ---- */
+
+enum { PUSHED = 7, GUARD = 2 };
+
+/* A clip whose pairs have different motion. */
+typedef struct pushed_clip {
+    pair pairs[PUSHED];
+    vmafgpu_frame reference[PUSHED], distorted[PUSHED];
+} pushed_clip;
+
+static void make_clip(pushed_clip *clip, int w, int h, int depth) {
+    for (int i = 0; i < PUSHED; i++) {
+        clip->pairs[i] = make_pair(w, h, depth, (distortion)(i % 3), i < 3 ? i : 3 * i);
+        clip->reference[i] = frame_of(clip->pairs[i].side[0]);
+        clip->distorted[i] = frame_of(clip->pairs[i].side[1]);
+    }
+}
+
+static void free_clip(pushed_clip *clip) {
+    for (int i = 0; i < PUSHED; i++)
+        free_pair(&clip->pairs[i]);
+}
+
+/* Returns the slopes of pair `i` of a clip of `count` pairs, computed with a base. */
+static void expected_slopes(const vmafgpu_config *of, const pushed_clip *clip, int i, int count, float *out) {
+    vmafgpu_config c = *of;
+    vmafgpu *v = NULL;
+    c.max_edit_size = 1;
+    c.cpumask = ~0u;
+    c.threads = 1;
+    c.parallel_for = NULL;
+    CHECK_INT(vmafgpu_open(&v, &c), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_begin(v, &clip->reference[i], &clip->distorted[i], i ? &clip->reference[i - 1] : NULL,
+                                 i + 1 < count && !c.live ? &clip->reference[i + 1] : NULL, NULL),
+              VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_slopes(v, out, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+    vmafgpu_close(v);
+}
+
+typedef struct plane {
+    float *memory, *top;
+    ptrdiff_t pitch; /* in floats */
+} plane;
+
+static plane make_plane(int w, int h) {
+    const int pitch = w + below(4), is_down = below(2);
+    const size_t size = (size_t)(pitch * h + 2 * GUARD);
+    plane p = { (float *)malloc(size * sizeof(float)), NULL, is_down ? -pitch : pitch };
+    if (!p.memory)
+        exit(1);
+    for (size_t i = 0; i < size; i++)
+        p.memory[i] = 12345;
+    p.top = p.memory + GUARD + (is_down ? pitch * (h - 1) : 0);
+    return p;
+}
+
+/* Whether a plane contains these slopes and nothing else was written. If `expected` is NULL, nothing must have been
+ * written. */
+static int plane_has(const plane *p, const float *expected, int w, int h) {
+    const int pitch = (int)(p->pitch < 0 ? -p->pitch : p->pitch);
+    int is_same = 1;
+    for (int i = 0; i < GUARD; i++)
+        is_same &= p->memory[i] == 12345 && p->memory[GUARD + pitch * h + i] == 12345;
+    for (int i = 0; i < pitch * h; i++) {
+        const int x = i % pitch, y = p->pitch < 0 ? h - 1 - i / pitch : i / pitch;
+        const float is = p->memory[GUARD + i], must = x < w && expected ? expected[y * w + x] : 12345;
+        is_same &= memcmp(&is, &must, sizeof is) == 0;
+    }
+    return is_same;
+}
+
+static void check_pushed(int w, int h, int depth, int is_live, int subsample) {
+    static float expected[MOST];
+    static const unsigned masks[] = { ~0u, 0, 16 };
+    pushed_clip clip;
+    plane planes[PUSHED];
+    int is_wanted[PUSHED];
+    vmafgpu_model_config m;
+    vmafgpu *v = NULL;
+    memset(&m, 0, sizeof m);
+    m.model = vmafgpu_builtin_model(below(2) ? "vmaf_v0.6.1" : "vmaf_v0.6.1neg");
+    make_clip(&clip, w, h, depth);
+    vmafgpu_config c = config_of(&clip.pairs[0], &m);
+    c.max_edit_size = 0;
+    c.live = is_live;
+    c.subsample = subsample;
+    c.cpumask = masks[below(3)];
+    c.threads = below(2) ? 1 : 7;
+#ifdef VMAFGPU_NO_THREADS
+    c.threads = 1;
+#endif
+    snprintf(test_where, sizeof test_where, "pushed, %dx%d, %d bits, cpumask %u, %d threads, live %d, subsample %d", w,
+             h, depth, c.cpumask, c.threads, is_live, subsample);
+    CHECK_INT(vmafgpu_open(&v, &c), VMAFGPU_OK);
+    for (int i = 0; i < PUSHED; i++) {
+        planes[i] = make_plane(w, h);
+        is_wanted[i] = i % subsample == 0 && below(4);
+        if (is_wanted[i] || i % subsample) /* a request for a pair that is left out is for the next pair */
+            CHECK_INT(vmafgpu_slopes_next(v, planes[i].top, planes[i].pitch * 4, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        else
+            CHECK_INT(vmafgpu_slopes_next(v, NULL, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push(v, &clip.reference[i], &clip.distorted[i]), VMAFGPU_OK);
+        for (int k = 0; k <= i; k++) {
+            const int is_ready = is_live || k < i;
+            if (is_wanted[k] && is_ready && (k >= i - 1)) {
+                expected_slopes(&c, &clip, k, PUSHED, expected);
+                CHECK(plane_has(&planes[k], expected, w, h));
+            } else if (!is_ready || !is_wanted[k])
+                CHECK(plane_has(&planes[k], NULL, w, h));
+        }
+    }
+    CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
+    for (int i = 0; i < PUSHED; i++) {
+        expected_slopes(&c, &clip, i, PUSHED, expected);
+        CHECK(plane_has(&planes[i], is_wanted[i] ? expected : NULL, w, h));
+        free(planes[i].memory);
+    }
+    vmafgpu_close(v);
+    free_clip(&clip);
+}
+
 static void check_refused(void) {
     static const struct {
         const char *model, *field;
@@ -725,7 +846,7 @@ static void check_refused(void) {
     } cases[] = {
         { "vmaf_v1.0.16_3d0h", "", VMAFGPU_ERROR_FEATURE, "config.slopes: feature cambi does not support slopes (1)" },
         { "vmaf_float_v0.6.1", "", VMAFGPU_ERROR_FEATURE, "does not support slopes (1)" },
-        { "vmaf_v0.6.1", "size", VMAFGPU_ERROR_ARGUMENT, "config.slopes: requires config.max_edit_size (1)" },
+        { "vmaf_v0.6.1", "size", VMAFGPU_OK, "" },
         { NULL, "features", VMAFGPU_ERROR_ARGUMENT, "config.slopes: requires a model (1)" },
         { "vmaf_v0.6.1", "range", VMAFGPU_ERROR_ARGUMENT, "config.slopes: out of range (2)" },
         { "vmaf_v0.6.1", "predict", VMAFGPU_ERROR_ARGUMENT, "config.slopes: conflicts with config.predict_only" },
@@ -839,6 +960,8 @@ int main(void) {
     check_bits();
     check_flat();
     check_call();
+    for (int i = 0; i < 8; i++)
+        check_pushed(17 + below(80), 17 + below(60), 8 + below(9), i & 1, 1 + (i >> 1 & 1));
     check_refused();
     check_inputs();
     return test_end();

@@ -289,7 +289,8 @@ $(BUILD)/test/libsimulated_%.so:
 	$(CXX) -shared $(SANFLAGS) -o $@ $^ -lpthread
 
 # Programs that test scripts may call
-called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) $(BUILD)/vmafgpu$(EXE) $(examples) \
+called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) \
+              $(BUILD)/test/test_slopemap$(EXE) $(BUILD)/vmafgpu$(EXE) $(examples) \
               $(if $(WINDOWS),,libvmaf shared $(BUILD)/fuzz/levels $(BUILD)/replay \
                   $(addprefix $(BUILD)/test/,libvmaf_client libvmaf_hostile fuzz_libvmaf fuzz_api)) \
               $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests --slopes: the pictures against slopes that test_slopemap computes, file names, several videos, pipes, and errors.
+# Tests --slopes: pictures against the slopes that test_slopemap computes, file names, several videos, pipes, errors.
 #
 #     test/test_slopes.sh BUILD
 build=${1:-build}
@@ -8,8 +8,8 @@ work_folder slopes
 find_programs
 
 for depth in 8 10; do # the clip of test_slopemap.c
-    $foreign "$build/test/make_clip$EXE" texture+mix 160x96 $depth 420 6 4 "$work/ref$depth.y4m" "$work/dis$depth.y4m" ||
-        exit 1
+    $foreign "$build/test/make_clip$EXE" texture+mix 160x96 $depth 420 6 4 \
+        "$work/ref$depth.y4m" "$work/dis$depth.y4m" || exit 1
 done
 ref=$work/ref8.y4m
 dis=$work/dis8.y4m
@@ -89,7 +89,8 @@ refused 'no folder, mean' "no/no.png\" cannot be written" -r "$ref" -d "$dis" --
 refused 'no folder, pictures' "no/no0.png\" cannot be written" -r "$ref" -d "$dis" --slopes "$work/no/no%d.png"
 refused 'too many names' 'the number of --slopes must be 0 or 1' -r "$ref" -d "$dis" --slopes "$work/no.png" \
     --slopes "$work/no2.png"
-refused 'equal names' 'would be the same file' -r "$ref" -d "$dis" -d "$ref" --slopes "$work/no.png" --slopes "$work/no.png"
+refused 'equal names' 'would be the same file' -r "$ref" -d "$dis" -d "$ref" --slopes "$work/no.png" \
+    --slopes "$work/no.png"
 refused 'no model' '--slopes requires a model' -r "$ref" -d "$dis" -n --feature psnr --slopes "$work/no.png"
 refused 'a float model' '--slopes: feature float_' -r "$ref" -d "$dis" -m vmaf_float_v0.6.1 --slopes "$work/no.png"
 refused '--state' '--slopes does not accept --state' -r "$ref" -d "$dis" --state "$work/state" --slopes "$work/no.png"

@@ -140,7 +140,7 @@ scoring tool_score_videos(session *all, const options *o) {
     p.start = tool_wall_clock();
     while (!lost && s.intact && !all->is_done && (all->limit <= 0 || read < all->limit) &&
            next_pair(all, read, &now, &problem) == VIDEO_OK) {
-        const int has_slopes = tool_push_slopes(all, read, &now); /* before lent buffers are given back */
+        const int has_slopes = tool_push_slopes(all, read, &now); /* before the library can reuse lent buffers */
         if (take_pair(all, read, &now)) {
             all->pairs = ++read;
             s.frames += read > before && (all->wanted < 0 || s.frames < all->wanted);

@@ -743,7 +743,7 @@ class Torch(unittest.TestCase):
                 vmafgpu.torch_loss(*arguments, **options)
         with self.assertRaisesRegex(AttributeError, "has no attribute torch_losses"):
             vmafgpu.torch_losses
-        with self.assertRaisesRegex(RuntimeError, "differentiate twice"):
+        with self.assertRaisesRegex(RuntimeError, "does not require grad|differentiate twice"):
             side = d.clone().requires_grad_()
             first, = torch.autograd.grad(vmafgpu.torch_loss(r, side), side, create_graph=True)
             first.sum().backward()

@@ -120,7 +120,8 @@ def _measure(reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int, i
 
 class _Score(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int, *options: Any) -> torch.Tensor:
+    def forward(ctx: Any, reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int,
+                *options: Any) -> torch.Tensor:
         scores, slopes = _measure(reference, distorted, bit_depth, *options, ctx.needs_input_grad[1])
         ctx.save_for_backward(*([] if slopes is None else [slopes]))
         ctx.scale, ctx.type = 2 ** bit_depth - 1, distorted.dtype

@@ -770,7 +770,7 @@ class Torch(unittest.TestCase):
         expected, results = self.gradient(is_clip=True)[1], {}
 
         def run(n):
-            results[n] = [self.gradient(is_clip=True, threads=1 + n)[1] for _ in range(3)]
+            results[n] = [self.gradient(is_clip=True, threads=1)[1] for _ in range(3)]
         threads = [threading.Thread(target=run, args=(n,)) for n in range(3)]
         for thread in threads:
             thread.start()

@@ -54,7 +54,7 @@ def _drawer(shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, mod
     with _lock:
         drawer = _drawers.pop(key, None)
     if drawer is None:
-        gpu = {} if device[0] == "cpu" else {"gpu": {"device": device[1], "frame_memory": "device"}}
+        gpu: Any = {} if device[0] == "cpu" else {"gpu": {"device": device[1], "frame_memory": "device"}}
         drawer = _Drawer(vmafgpu.Scorer(shape[1], shape[0], models=[model], chroma="400", bit_depth=bit_depth,
                                         backend=device[0], threads=threads, slopes=1, max_edit_size=1, **gpu))
     with _lock:
@@ -120,9 +120,9 @@ def _measure(reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int, i
 
 class _Score(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int,
-                *options: Any) -> torch.Tensor:
-        scores, slopes = _measure(reference, distorted, bit_depth, *options, ctx.needs_input_grad[1])
+    def forward(ctx: Any, reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int, is_clip: bool, model: Any,
+                threads: int) -> torch.Tensor:
+        scores, slopes = _measure(reference, distorted, bit_depth, is_clip, model, threads, ctx.needs_input_grad[1])
         ctx.save_for_backward(*([] if slopes is None else [slopes]))
         ctx.scale, ctx.type = 2 ** bit_depth - 1, distorted.dtype
         return scores
@@ -147,8 +147,9 @@ def torch_score(reference: torch.Tensor, distorted: torch.Tensor, *, bit_depth: 
     if not 8 <= bit_depth <= 16:
         raise ValueError("bit_depth: must be 8 to 16, not %s" % bit_depth)
     flat = (-1,) + shape[-2:]
-    return _Score.apply(reference.reshape(flat), distorted.reshape(flat), bit_depth, bool(is_clip), model,
-                        threads)  # type: ignore[no-any-return, no-untyped-call]
+    scores: torch.Tensor = _Score.apply(reference.reshape(flat), distorted.reshape(flat), bit_depth, bool(is_clip),
+                                        model, threads)
+    return scores
 
 def torch_loss(reference: torch.Tensor, distorted: torch.Tensor, **options: Any) -> torch.Tensor:
     """Returns 100 minus the mean score, for optimisers that minimise. `options` are those of torch_score()."""

@@ -13,10 +13,10 @@
  *     --gpus N       number of GPUs per node. Each rank uses the GPU whose number is its rank within the node modulo N.
  *                    The default is the value of SLURM_GPUS_ON_NODE; if this is not set, the arguments of the job apply
  *
- * All nodes must share the file system of the videos and reports. Jobs cannot use --html, --slopes, --plot or --state. If a rank
- * fails to score a segment, a message names the rank, and another rank scores the segment. The same happens if a rank
- * dies and the MPI implementation continues without it. Most implementations end the whole run instead, and then a
- * message lists the missing reports.
+ * All nodes must share the file system of the videos and reports. Jobs cannot use --html, --slopes, --plot or --state.
+ * If a rank fails to score a segment, a message names the rank, and another rank scores the segment. The same happens
+ * if a rank dies and the MPI implementation continues without it. Most implementations end the whole run instead, and
+ * then a message lists the missing reports.
  *
  * Under Slurm, use `srun --kill-on-bad-exit --mpi=pmix` with Open MPI, or --mpi=pmi2 with MPICH. Without
  * --kill-on-bad-exit, the other ranks can wait for a dead rank until the time limit of the job.

@@ -22,6 +22,7 @@ $tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet --html "$work/one.html" --js
 check '--html: status' [ $? -eq 0 ]
 check '--html: no messages' [ ! -s "$work/err" ]
 check 'no external resources' [ "$(grep -cE '(src|href) *= *.?(http|//)|@import|url\(' "$work/one.html")" -eq 0 ]
+check 'slopes of the worst frames' [ "$(grep -oE '"range":"[125]e-[0-9]+"' "$work/one.html" | wc -l)" -eq 6 ]
 check 'command line' grep -q '"command":"vmafgpu -r .*ref.y4m -d .*one.y4m --quiet --html' "$work/one.html"
 check 'number of hashes' [ "$(grep -oE '"hash":"[0-9a-f]{16}"' "$work/one.html" | sort -u | wc -l)" -eq 2 ]
 if command -v xxhsum > /dev/null; then
@@ -37,6 +38,7 @@ check 'page of a pipe: no pictures' grep -q '"pictures":\[\]' "$work/piped.html"
 $tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet -n --feature psnr --subsample 3 --crop 64:64:16:16 \
     --html "$work/features.html"
 check 'page without a model: no scores' grep -q '"scores":\[\]' "$work/features.html"
+check 'page without a model: no slopes' [ "$(grep -c '"range":"[1-9]' "$work/features.html")" -eq 0 ]
 $tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet --html "$work/one.y4m" 2> "$work/err"
 check 'page over a video: message' grep -q 'would overwrite the video' "$work/err"
 $tool -r "$work/ref.y4m" -d "$work/one.y4m" --quiet --html "$work/same" -o "$work/same" 2> "$work/err"

@@ -757,6 +757,8 @@ class Torch(unittest.TestCase):
         for _ in range(3):
             self.gradient()
         before = list(module._drawers.values())[-1]
+        if not os.path.exists("/proc/self/statm"):
+            return
         with open("/proc/self/statm") as file:
             pages = int(file.read().split()[1])
         for _ in range(40):

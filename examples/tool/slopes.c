@@ -93,6 +93,8 @@ int tool_begin_slopes(session *all) {
     const options *o = all->o;
     if (o->slopes.count && o->no_prediction && o->model_count == 0)
         return tool_fail("--slopes requires a model; remove --no_prediction, or add --model");
+    if (o->slopes.count && strcmp(vmafgpu_backend_name(all->contexts[0]), "cpu") != 0)
+        tool_say("--slopes: slopes are computed on the CPU");
     for (int i = 0; i < o->slopes.count; i++) {
         all->slopes[i].is_pattern = tool_is_slopes_pattern(o->slopes.names[i]);
         if (!open_slopes(all, &all->slopes[i]))

@@ -1245,10 +1245,12 @@ typedef struct vmafgpu_config {
 
     int             slopes;               /* 1: allows vmafgpu_slopes_next() and, with `max_edit_size`,
                                              vmafgpu_edit_slopes(). Requires a model that uses only adm, vif and motion.
-                                             Needs 3 bytes of memory per pixel, plus 600 bytes per column and thread.
-                                             Without `live`, pairs that wait for the next reference need more: 5 bytes
-                                             per pixel, or 7 if samples have more than 8 bits. Slopes have no GPU
-                                             kernels: with AUTO, the whole context uses the CPU */
+                                             2: also allows v1 models, and computes slopes as if the value of cambi were
+                                             constant; with these models, edits and maps are refused. Needs 3 bytes of
+                                             memory per pixel, plus 900 bytes per column and thread. Without `live`,
+                                             pairs that wait for the motion of later references need more: 5 bytes per
+                                             pixel, or 7 if samples have more than 8 bits. Slopes have no GPU kernels:
+                                             with AUTO, the whole context uses the CPU */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -8729,6 +8731,14 @@ typedef struct vmafgpu__vif_picture {
     ptrdiff_t next_stride; /* in elements */
 } vmafgpu__vif_picture;
 
+/* Receives the statistics of a row instead of adding them to the sums. `variance` contains s1, s2 and s12, and `mean`
+ * the sums of the weighted samples of both pictures, 2^32 times the mean at 8 bits divided by 256. The functions of the
+ * vector levels arrange columns in groups, see vmafgpu__vif_strip.mean. Rows are passed in order. */
+typedef struct vmafgpu__vif_keeper {
+    void (*row)(void *user, int y, const int32_t *const *variance, const uint32_t *const *mean);
+    void *user;
+} vmafgpu__vif_keeper;
+
 /* One scale of a strip of rows. The code reads nothing outside the pictures, and writes nothing outside the pictures of
  * the next scale. */
 typedef struct vmafgpu__vif_job {
@@ -8742,6 +8752,8 @@ typedef struct vmafgpu__vif_job {
     const uint16_t *log_table; /* unused if log_entries is 0 */
     void *scratch;             /* scratch memory of the calling thread, aligned to 64 bytes */
     int widest;                /* maximum number of columns of a strip */
+    const vmafgpu__vif_keeper
+        *keeper; /* if not NULL, there are no sums. Requires a single strip and distorted picture */
 } vmafgpu__vif_job;
 
 typedef struct vmafgpu__vif_functions {
@@ -8764,17 +8776,19 @@ static int vmafgpu__vif_strip_width(int distorted_count, int threads) {
 
 #if defined(VMAFGPU__HAS_X86) || defined(VMAFGPU__HAS_NEON) || defined(VMAFGPU__HAS_SIMD128)
 /* Returns the number of bytes of scratch memory that the vector code needs for up to `together` distorted pictures: ten
- * pairs of rows of each picture, 16-bit lines for four rows, means, and variances. */
+ * pairs of rows of each picture, 16-bit lines for four rows, means, and variances. If `threads` is 0, a single strip
+ * contains all columns. */
 static uint64_t vmafgpu__vif_scratch_size(int width, int together, int threads) {
     uint64_t most = 0;
     for (int count = 1; count <= together; count++) {
-        const int strip = vmafgpu__vif_strip_width(count, threads),
+        const int strip = threads ? vmafgpu__vif_strip_width(count, threads) : width,
                   columns = (width < strip ? width : strip) + 2 * VMAFGPU__VIF_SIDE;
         const size_t pairs = 10 * (size_t)(vmafgpu__round_up((uint64_t)columns, 64) * 4 + 64) * (1 + (size_t)count);
         most = pairs > most ? pairs : most;
     }
-    const size_t columns = (size_t)vmafgpu__vif_strip_width(1, threads) + VMAFGPU__VIF_FILL;
-    return most + 4 * 9 * (columns + 4 * VMAFGPU__VIF_MARGIN) * sizeof(uint16_t) + 10 * columns * sizeof(uint32_t);
+    const size_t columns =
+        (threads ? (size_t)vmafgpu__vif_strip_width(1, threads) : vmafgpu__padded(width)) + VMAFGPU__VIF_FILL;
+    return most + 4 * 9 * (columns + 4 * VMAFGPU__VIF_MARGIN) * sizeof(uint16_t) + 11 * columns * sizeof(uint32_t);
 }
 #endif
 
@@ -8783,12 +8797,15 @@ typedef struct vmafgpu__vif_tap_lines {
     uint32_t *square[3];  /* results of the vertical pass: squares of the reference, squares of the distorted
                              picture, products */
     int32_t *variance[3]; /* results of the horizontal pass: s1, s2, s12 */
+    uint32_t *whole[2];   /* results of the horizontal pass: weighted sums of both pictures */
 } vmafgpu__vif_tap_lines;
 
 static void vmafgpu__carve_vif_lines(vmafgpu__carver *c, int w, vmafgpu__vif_tap_lines *lines) {
     const size_t count = vmafgpu__padded(w), margin = VMAFGPU__MARGIN;
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         lines->mean[i] = (uint16_t *)vmafgpu__carve_line(c, count, margin, sizeof(uint16_t));
+        lines->whole[i] = (uint32_t *)vmafgpu__carve_line(c, count, margin, sizeof(uint32_t));
+    }
     for (int i = 0; i < 3; i++) {
         lines->square[i] = (uint32_t *)vmafgpu__carve_line(c, count, margin, sizeof(uint32_t));
         lines->variance[i] = (int32_t *)vmafgpu__carve_line(c, count, margin, sizeof(int32_t));
@@ -8867,6 +8884,8 @@ static void vmafgpu__vif_horizontal(const vmafgpu__vif_tap_lines *lines, const u
         lines->variance[0][x + i] = vmafgpu__vif_variance(square[0][i], a, a);
         lines->variance[1][x + i] = s2 > 0 ? s2 : 0;
         lines->variance[2][x + i] = vmafgpu__vif_variance(square[2][i], a, b);
+        lines->whole[0][x + i] = a;
+        lines->whole[1][x + i] = b;
     }
 }
 
@@ -8977,6 +8996,12 @@ static void vmafgpu__vif_rows_scalar(const vmafgpu__vif_job *job, vmafgpu__vif_s
     for (int i = 0; i < job->distorted_count && !job->images_only; i++)
         for (int y = job->first; y < job->end; y++) {
             vmafgpu__vif_row(job, &lines, &job->distorted[i], y);
+            if (job->keeper) {
+                const int32_t *variance[3] = { lines.variance[0], lines.variance[1], lines.variance[2] };
+                const uint32_t *mean[2] = { lines.whole[0], lines.whole[1] };
+                job->keeper->row(job->keeper->user, y, variance, mean);
+                continue;
+            }
             vmafgpu__vif_plain_statistics(job->plan, &lines, job->w, job->log_table, sums[i]);
         }
     for (int i = -1; i < job->distorted_count; i++)
@@ -9119,6 +9144,7 @@ static const vmafgpu__cpu_feature vmafgpu__vif_cpu = {
 #define vmafgpu__vif_reference_along VMAFGPU__LEVEL_NAME(vmafgpu__vif_reference_along)
 #define vmafgpu__vif_distorted_of    VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_of)
 #define vmafgpu__vif_distorted_along VMAFGPU__LEVEL_NAME(vmafgpu__vif_distorted_along)
+#define vmafgpu__vif_keep            VMAFGPU__LEVEL_NAME(vmafgpu__vif_keep)
 #define vmafgpu__vif_statistics_of   VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics_of)
 #define vmafgpu__vif_statistics      VMAFGPU__LEVEL_NAME(vmafgpu__vif_statistics)
 #define vmafgpu__vif_run_strip       VMAFGPU__LEVEL_NAME(vmafgpu__vif_run_strip)
@@ -9179,7 +9205,8 @@ typedef struct vmafgpu__vif_strip {
     ptrdiff_t odd; /* VMAFGPU__VIF_ODD for the widest strip */
     /* In these lines, columns are stored in groups that fill four registers. In each group, columns 0, 4, 8, ... come
      * first, then columns 1, 5, ..., and so on. */
-    uint32_t *mean[4];    /* weighted mean of the reference, for each row */
+    uint32_t *mean[5];    /* weighted mean of the reference, for each row; then, if there is a keeper, that of the
+                             distorted picture for the current row */
     int32_t *variance[6]; /* s1 of four rows; then s2 and s12 of the current row */
     int halved, mean_shift, square_shift;
     vmafgpu__v mean_start, high_start, low_start, next_start, whole_start, rounded_start; /* initial values of sums */
@@ -9946,9 +9973,10 @@ static VMAFGPU__NOINLINE void vmafgpu__vif_reference_along(const vmafgpu__vif_st
     VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_reference_of, s, row);
 }
 
-VMAFGPU__INLINE void vmafgpu__vif_distorted_of(const vmafgpu__vif_strip *s, int row, int most) {
+VMAFGPU__INLINE void vmafgpu__vif_distorted_of(const vmafgpu__vif_strip *s, int row, int keeps, int most) {
     uint16_t *const line[5] = { s->line[row][3], s->line[row][4], s->line[row][5], s->line[row][6], s->line[row][7] };
     const uint32_t *mean = s->mean[row];
+    uint32_t *kept = s->mean[4];
     int32_t *variance = s->variance[4], *covariance = s->variance[5];
     for (int x = s->x; x < s->end; x += 4 * VMAFGPU__V_WORDS) {
         vmafgpu__v sum[3][4];
@@ -9958,6 +9986,10 @@ VMAFGPU__INLINE void vmafgpu__vif_distorted_of(const vmafgpu__vif_strip *s, int 
             vmafgpu__v_store(variance, vmafgpu__v_sub32(sum[1][i], vmafgpu__vif_mean_products(sum[0][i], sum[0][i])));
             vmafgpu__v_store(covariance,
                              vmafgpu__v_sub32(sum[2][i], vmafgpu__vif_mean_products(sum[0][i], vmafgpu__v_load(mean))));
+            if (keeps) {
+                vmafgpu__v_store(kept, sum[0][i]);
+                kept += VMAFGPU__V_WORDS;
+            }
             mean += VMAFGPU__V_WORDS;
             variance += VMAFGPU__V_WORDS;
             covariance += VMAFGPU__V_WORDS;
@@ -9967,7 +9999,15 @@ VMAFGPU__INLINE void vmafgpu__vif_distorted_of(const vmafgpu__vif_strip *s, int 
 }
 
 static VMAFGPU__NOINLINE void vmafgpu__vif_distorted_along(const vmafgpu__vif_strip *s, int row) {
-    VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_distorted_of, s, row);
+    VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_distorted_of, s, row, 0);
+}
+
+/* Passes the statistics of a row to the keeper. */
+static VMAFGPU__NOINLINE void vmafgpu__vif_keep(const vmafgpu__vif_strip *s, int row, int y) {
+    const int32_t *variance[3] = { s->variance[row], s->variance[4], s->variance[5] };
+    const uint32_t *mean[2] = { s->mean[row], s->mean[4] };
+    VMAFGPU__VIF_BY_SCALE(vmafgpu__vif_distorted_of, s, row, 1);
+    s->job->keeper->row(s->job->keeper->user, y, variance, mean);
 }
 
 VMAFGPU__INLINE void vmafgpu__vif_statistics_of(const vmafgpu__vif_strip *s, int row, int variants, int reference,
@@ -10066,9 +10106,15 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
             for (int i = 0; i < rows; i++) {
                 if (d == 0)
                     vmafgpu__vif_reference_along(s, i);
+                if (job->keeper) {
+                    vmafgpu__vif_keep(s, i, y + i);
+                    continue;
+                }
                 vmafgpu__vif_distorted_along(s, i);
                 vmafgpu__vif_statistics(s, i, d == 0, &constants, &totals);
             }
+            if (job->keeper)
+                continue;
             samples += d == 0 ? rows * (s->end - s->x) : 0;
             if (job->distorted_count == 1 && totals.registers < 1 << 15 && y + 4 < job->end)
                 continue; /* lanes cannot overflow yet */
@@ -10113,6 +10159,8 @@ static void vmafgpu__vif_rows(const vmafgpu__vif_job *job, vmafgpu__vif_sums *co
     }
     for (int i = 0; i < 6; i++, at += columns * sizeof(int32_t))
         s.variance[i] = (int32_t *)(void *)at;
+    s.mean[4] = (uint32_t *)(void *)at;
+    at += job->keeper ? columns * sizeof(uint32_t) : 0;
     for (int i = 0; i < 4; i++) {
         s.mean[i] = (uint32_t *)(void *)at;
         at += columns * sizeof(uint32_t);
@@ -11732,11 +11780,15 @@ typedef struct vmafgpu__adm_task {
     void *scratch; /* scratch memory of this thread: adm_scratch_size() bytes, aligned to 64 bytes, zeroed */
 } vmafgpu__adm_task;
 
+struct vmafgpu__adm_work;
 typedef struct vmafgpu__adm_functions {
     /* Computes rows first..end-1 of the bands of one scale, and the low-pass band for the next scale. The sums of the
      * i-th distorted picture are added to sums[i]. Denominators depend on the reference only; the caller uses the
      * denominators in sums[0]. */
     void (*rows)(const vmafgpu__adm_task *task, int first, int end, vmafgpu__adm_sums *sums);
+    /* Computes row y of the bands of the reference and of the first distorted picture, in columns left..right-1. Writes
+     * them to work->general.band. */
+    void (*bands)(const vmafgpu__adm_task *task, const struct vmafgpu__adm_work *work, int y, int left, int right);
 } vmafgpu__adm_functions;
 
 typedef struct vmafgpu__adm_lines {
@@ -12049,7 +12101,13 @@ static void vmafgpu__adm_rows_scalar(const vmafgpu__adm_task *task, int first, i
         vmafgpu__adm_plain_pair(task, &work, i, first, end, &sums[i]);
 }
 
-static const vmafgpu__adm_functions vmafgpu__adm_level_scalar = { vmafgpu__adm_rows_scalar };
+static void vmafgpu__adm_bands_scalar(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work, int y, int left,
+                                      int right) {
+    for (int f = 0; f < 2; f++)
+        vmafgpu__adm_wavelet_row(task, &task->image[f], &work->general, f, y, 0, left, right);
+}
+
+static const vmafgpu__adm_functions vmafgpu__adm_level_scalar = { vmafgpu__adm_rows_scalar, vmafgpu__adm_bands_scalar };
 
 static vmafgpu__adm_image vmafgpu__adm_image_of(const vmafgpu__cpu *cpu, int scale, int frame) {
     vmafgpu__adm_image image;
@@ -12190,6 +12248,7 @@ static const vmafgpu__cpu_feature vmafgpu__adm_cpu = {
 #define vmafgpu__adm_is_beyond_angle VMAFGPU__LEVEL_NAME(vmafgpu__adm_is_beyond_angle)
 #define vmafgpu__adm_weigh32         VMAFGPU__LEVEL_NAME(vmafgpu__adm_weigh32)
 #define vmafgpu__adm_bands           VMAFGPU__LEVEL_NAME(vmafgpu__adm_bands)
+#define vmafgpu__adm_bands_row       VMAFGPU__LEVEL_NAME(vmafgpu__adm_bands_row)
 #define vmafgpu__adm_signals_of      VMAFGPU__LEVEL_NAME(vmafgpu__adm_signals_of)
 #define vmafgpu__adm_clear_outside   VMAFGPU__LEVEL_NAME(vmafgpu__adm_clear_outside)
 #define vmafgpu__adm_signals         VMAFGPU__LEVEL_NAME(vmafgpu__adm_signals)
@@ -13189,7 +13248,36 @@ static void vmafgpu__adm_rows(const vmafgpu__adm_task *task, int first, int end,
     }
 }
 
-static const vmafgpu__adm_functions vmafgpu__adm_level = { vmafgpu__adm_rows };
+static void vmafgpu__adm_bands_row(const vmafgpu__adm_task *task, const vmafgpu__adm_work *work, int y, int left,
+                                   int right) {
+    const vmafgpu__adm_taps taps = vmafgpu__adm_taps_of();
+    vmafgpu__adm_constants c; /* only these members are used */
+    c.left = left;
+    c.right = right;
+    c.chunks = (right - left + VMAFGPU__ADM_CHUNK - 1) / VMAFGPU__ADM_CHUNK;
+    for (int f = 0; f < 2; f++) {
+        int16_t *(*line)[2] = ((vmafgpu__adm_work *)work)->line[f];
+        int32_t *const *out = work->general.band[f];
+        vmafgpu__adm_vertical(task, work, &c, &task->image[f], y, 1, line);
+        for (int x = left; x < right; x += VMAFGPU__V_WORDS) {
+            vmafgpu__v band[VMAFGPU__BANDS];
+            if (task->scale == 0) {
+                band[0] = vmafgpu__adm_horizontal_half(line[1][0], x, &taps, 0);
+                band[1] = vmafgpu__adm_horizontal_half(line[0][0], x, &taps, 1);
+                band[2] = vmafgpu__adm_horizontal_half(line[1][0], x, &taps, 1);
+            } else if (task->scale == 2) {
+                vmafgpu__adm_bands(line, x, &taps, 2, band);
+            } else {
+                vmafgpu__adm_bands(line, x, &taps, 1, band);
+            }
+            VMAFGPU__UNROLL
+            for (int b = 0; b < VMAFGPU__BANDS; b++)
+                vmafgpu__v_store(out[b] + x, band[b]);
+        }
+    }
+}
+
+static const vmafgpu__adm_functions vmafgpu__adm_level = { vmafgpu__adm_rows, vmafgpu__adm_bands_row };
 
 #endif
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST && !defined(VMAFGPU_NO_GPU)
@@ -13511,58 +13599,74 @@ VMAFGPU__COLD_END
 
 enum {
     VMAFGPU__SLOPES_REACH = 8,   /* of the widest filter */
-    VMAFGPU__SLOPES_ROWS = 17,   /* rows of the widest filter */
+    VMAFGPU__SLOPES_GROUP = 4,   /* rows that are filtered together */
+    VMAFGPU__SLOPES_ROWS = 20,   /* rows of the widest filter for a group */
     VMAFGPU__SLOPES_RING = 4,    /* rows of bands that are kept */
-    VMAFGPU__SLOPES_STRIP = 64,  /* rows of a task; an even number */
+    VMAFGPU__SLOPES_STRIP = 64,  /* least rows of a strip; an even number */
     VMAFGPU__SLOPES_MARGIN = 96, /* columns before and after a line */
     VMAFGPU__SLOPES_VIF = 3      /* planes to which the adjoint of a VIF filter is applied */
 };
 
-/* Functions for rows. Lines have margins; see SLOPES_MARGIN. */
+#define VMAFGPU__SLOPES_PER_GREY 94548.456f     /* 65536 / ln(2) */
+#define VMAFGPU__SLOPES_INVERSE  1.0576589e-05f /* its inverse */
+
+/* Functions for rows. Lines have margins; see SLOPES_MARGIN. The columns of the lines to which a VIF filter is applied
+ * are divided into `phases`, which are 1 or 4: column x is at [x % phases * pitch + x / phases]. With four phases, a
+ * register contains every fourth column, and a few loads are enough for the windows of all columns. */
 typedef struct vmafgpu__slopes_functions {
-    /* Filters a line of integer means horizontally. They have already been filtered vertically. Converts the result to
-     * centred means in grey levels. */
-    void (*means)(const uint16_t *line, const uint16_t *taps, int reach, int w, float *out);
-    /* Computes a2, a12 and 2 a2 m2 + a12 m1 from the variances s1, s2, s12 and the means. */
-    void (*variances)(const int32_t *const *variance, const float *const *mean, double gain_limit, int w,
-                      float *const *out);
+    int phases;
+    /* Computes a2, a12 and 2 a2 m2 + a12 m1 from the variances s1, s2, s12 and the means, see vmafgpu__vif_keeper. */
+    void (*variances)(const int32_t *const *variance, const uint32_t *const *mean, double gain_limit, int w,
+                      ptrdiff_t pitch, float *const *out);
     /* Filters vertically. `rows` has 2 * reach + 1 rows, `taps` starts with the tap of the centre. If `adds` is set,
      * adds the result to `out`. */
     void (*down)(const float *const *rows, const float *taps, int reach, int w, int adds, float *out);
+    /* Like `down`, but computes four rows. `rows` has 2 * reach + 4 rows. */
+    void (*down_four)(const float *const *rows, const float *taps, int reach, int w, float *const *out);
     /* Filters horizontally, and writes columns -reach..w + reach - 1. Reads zeros before and after the line. */
-    void (*along)(const float *line, const float *taps, int reach, int w, float *out);
-    /* Like `along`, but neighbouring columns of `line` are two columns apart in `out`. */
+    void (*along)(const float *line, const float *taps, int reach, int w, ptrdiff_t pitch, float *out);
+    /* Like `along`, but neighbouring columns of `line` are two columns apart in `out`. Columns are in order. */
     void (*along_up)(const float *line, const float *taps, int reach, int w, float *out);
-    /* Combines the three filtered planes with the samples r and d. */
-    void (*samples)(const float *const *filtered, const float *r, const float *d, float weight, int w, float *out);
+    /* Combines the three filtered planes with the samples r and d, which are rows of pictures. Writes columns in
+     * order. */
+    void (*samples)(const float *const *filtered, const void *const *rows, int wide, int bits, float weight, int w,
+                    ptrdiff_t pitch, float *out);
+    /* Splits a row of coefficients into restored part and impairment, see vmafgpu__slopes_split_scalar(). */
+    void (*split)(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale, int left, int right,
+                  const vmafgpu__adm_row *row, float *const *side, int32_t *const *uses_impairment);
+    /* Sums the shares of the threshold over three rows, in columns first..end-1. */
+    void (*shares)(const uint32_t *above, const uint32_t *own, const uint32_t *below, int first, int end,
+                   uint32_t *column_sum);
     /* Computes u, the derivatives of the cubes with respect to the three signals, and `all`, the sum of these three
      * derivatives, in columns first..end-1. */
     void (*cubes)(const uint32_t *column_sum, const uint32_t *centre, const int32_t *const *signal, const int *shift,
                   const float *unit, const float *weight, int first, int end, float *const *u, float *all);
-    /* Sum three rows, and then every three neighbouring columns: the adjoint of the mask, without its edges. */
+    /* Sum three rows, and then every three neighbouring columns: the adjoint of the mask, without its edges. `box_along`
+     * then adds `own` and divides the result by 30. */
     void (*box_down)(const float *above, const float *own, const float *below, int w, float *out);
-    void (*box_along)(const float *line, int w, float *out);
-    /* Computes the derivatives of a band: side * (u - mask). uses_impairment selects element [0] or [1] of
-     * u and mask. */
-    void (*band)(const float *side, const uint8_t *uses_impairment, const float *const *u, const float *const *mask,
+    void (*box_along)(const float *line, const float *own, int w, float *out);
+    /* Computes the derivatives of a band: side * (u - mask). uses_impairment, which is 0 or -1, selects element [0] or
+     * [1] of u and mask. */
+    void (*band)(const float *side, const int32_t *uses_impairment, const float *const *u, const float *const *mask,
                  int w, float *out);
     /* Computes low_tap * low + high_tap * high. Adds the result to `out` if `adds` is set, otherwise stores it. */
     void (*merge)(const float *low, const float *high, float low_tap, float high_tap, int w, int adds, float *out);
     /* The horizontal adjoint of the wavelet, without its edges. Writes 2 * w columns. */
     void (*unfold)(const float *low, const float *high, const float *const *taps, int w, float *out);
+    /* Writes a + b to the first w columns of `out`, and nothing else. `b` can be NULL. */
+    void (*put)(const float *a, const float *b, int w, float *out);
 } vmafgpu__slopes_functions;
 
 /* The working memory of one thread. */
 typedef struct vmafgpu__slopes_worker {
-    vmafgpu__vif_tap_lines taps;
-    void *adm_scratch;
+    void *vif_scratch, *adm_scratch;
     unsigned char *lines; /* all lines below are in one piece of memory, which is zeroed for each strip */
     size_t lines_size;
     float *ring[VMAFGPU__SLOPES_VIF][VMAFGPU__SLOPES_ROWS], *filtered[VMAFGPU__SLOPES_VIF];
-    float *mean[2], *sample[2], *zero, *line, *wide, *box, *sum;
+    float *line[VMAFGPU__SLOPES_VIF][VMAFGPU__SLOPES_GROUP], *zero, *up, *wide, *more, *box, *sum;
     /* Rows of bands; [y % RING]. In `cube`, `all` and `mask`, [0] is for the numerator and [1] for the impairment. */
     float *side[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS], *band[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS];
-    uint8_t *uses_impairment[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS];
+    int32_t *uses_impairment[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS];
     float *cube[VMAFGPU__SLOPES_RING][2][VMAFGPU__BANDS], *all[VMAFGPU__SLOPES_RING][2], *mask[2], *low, *high;
 } vmafgpu__slopes_worker;
 
@@ -13577,7 +13681,7 @@ typedef struct vmafgpu__slopes {
     float *vif[VMAFGPU__SCALES], *adm[VMAFGPU__SCALES]; /* with respect to the input of a scale; none at scale 0 */
     unsigned char *out;
     ptrdiff_t pitch;
-    int scale, count, next; /* next: atomic; the first strip that no thread has claimed */
+    int scale, rows, count, next; /* rows of a strip; next: atomic; the first strip that no thread has claimed */
     vmafgpu__slopes_worker *workers;
 } vmafgpu__slopes;
 
@@ -13594,24 +13698,31 @@ static float *vmafgpu__slopes_plane_row(float *plane, int w, int y) {
     return plane + (ptrdiff_t)vmafgpu__padded(w) * y;
 }
 
+/* Returns the distance between phases, in columns. It is no multiple of 4096 bytes for the usual widths. */
+static ptrdiff_t vmafgpu__slopes_pitch_of(int w) {
+    return (ptrdiff_t)vmafgpu__round_up((uint64_t)(w + 3) / 4, 16) + 80;
+}
+
 static void vmafgpu__slopes_worker_layout(vmafgpu__carver *c, const vmafgpu *v, vmafgpu__slopes_worker *k) {
     const int w = v->config.width, half = (w + 1) / 2;
-    vmafgpu__carve_vif_lines(c, w, &k->taps);
+    const int all = (int)(v->cpu->functions->slopes->phases * vmafgpu__slopes_pitch_of(w));
+    k->vif_scratch = vmafgpu__carve(c, v->cpu->functions->vif->scratch_size(w, 1, 0));
     k->adm_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(w, 1, 1));
     k->lines = (unsigned char *)vmafgpu__carve(c, 0);
     const uint64_t first = c->used;
     for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++) {
         for (int y = 0; y < VMAFGPU__SLOPES_ROWS; y++)
-            k->ring[i][y] = vmafgpu__slopes_line(c, w);
-        k->filtered[i] = vmafgpu__slopes_line(c, w);
+            k->ring[i][y] = vmafgpu__slopes_line(c, all);
+        k->filtered[i] = vmafgpu__slopes_line(c, all);
     }
-    for (int i = 0; i < 2; i++) {
-        k->mean[i] = vmafgpu__slopes_line(c, w);
-        k->sample[i] = vmafgpu__slopes_line(c, w);
+    for (int i = 0; i < 2; i++)
         k->mask[i] = vmafgpu__slopes_line(c, half);
-    }
-    k->zero = vmafgpu__slopes_line(c, w);
-    k->line = vmafgpu__slopes_line(c, w);
+    k->zero = vmafgpu__slopes_line(c, all);
+    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++)
+        for (int y = 0; y < VMAFGPU__SLOPES_GROUP; y++)
+            k->line[i][y] = vmafgpu__slopes_line(c, all);
+    k->more = vmafgpu__slopes_line(c, w);
+    k->up = vmafgpu__slopes_line(c, half);
     k->wide = vmafgpu__slopes_line(c, w);
     k->box = vmafgpu__slopes_line(c, half);
     k->sum = vmafgpu__slopes_line(c, w);
@@ -13621,7 +13732,7 @@ static void vmafgpu__slopes_worker_layout(vmafgpu__carver *c, const vmafgpu *v, 
         for (int b = 0; b < VMAFGPU__BANDS; b++) {
             k->side[y][b] = vmafgpu__slopes_line(c, half);
             k->band[y][b] = vmafgpu__slopes_line(c, half);
-            k->uses_impairment[y][b] = (uint8_t *)vmafgpu__carve(c, vmafgpu__padded(half));
+            k->uses_impairment[y][b] = (int32_t *)(void *)vmafgpu__slopes_line(c, half);
         }
         for (int which = 0; which < 2; which++) {
             k->all[y][which] = vmafgpu__slopes_line(c, half);
@@ -13659,24 +13770,15 @@ static vmafgpu__vif_picture vmafgpu__slopes_picture(const vmafgpu__cpu *cpu, int
     return picture;
 }
 
-/* Converts a row of a picture to grey levels, centred. */
-static void vmafgpu__slopes_read(const void *row, int wide, int w, int bits, float *out) {
-    const int32_t centre = (int32_t)1 << (bits - 1);
-    const float unit = 1.0f / (float)(1 << (bits - 8));
-    for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK) {
-        uint16_t in[VMAFGPU__CHUNK];
-        vmafgpu__read_chunk(row, wide, x, w, in);
-        for (int i = 0; i < VMAFGPU__CHUNK && x + i < w; i++)
-            out[x + i] = (float)((int32_t)in[i] - centre) * unit;
-    }
-}
-
 /* Adds the samples that a filter reads beyond the edges of a row to the samples that they reflect. */
-static void vmafgpu__slopes_fold(float *line, int w, int reach) {
+static void vmafgpu__slopes_fold(float *line, int phases, ptrdiff_t pitch, int w, int reach) {
+    const int last = phases - 1, bits = phases == 4 ? 2 : 0;
+#define VMAFGPU__SLOPES_AT(x) line[((x) & last) * pitch + ((x) >> bits)]
     for (int k = 1; k <= reach; k++)
-        line[k] += line[-k];
+        VMAFGPU__SLOPES_AT(k) += VMAFGPU__SLOPES_AT(-k);
     for (int k = 1; k <= reach; k++)
-        line[w - 1 - k] += line[w - 1 + k];
+        VMAFGPU__SLOPES_AT(w - 1 - k) += VMAFGPU__SLOPES_AT(w - 1 + k);
+#undef VMAFGPU__SLOPES_AT
 }
 
 /* The rows to which the vertical adjoint of a filter is applied. */
@@ -13714,77 +13816,12 @@ static void vmafgpu__slopes_taps(int scale, float *taps) {
         taps[t] = (float)vmafgpu__vif_taps[scale][reach + t] / 65536;
 }
 
-/* Computes row y of the three planes to which the adjoint is applied. */
-static void vmafgpu__slopes_vif_row(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k,
-                                    const vmafgpu__vif_job *job, const vmafgpu__vif_picture *distorted, int y) {
-    const int reach = vmafgpu__vif_reach(job->scale);
-    const int32_t *variance[3] = { k->taps.variance[0], k->taps.variance[1], k->taps.variance[2] };
-    const float *mean[2] = { k->mean[0], k->mean[1] };
-    float *out[VMAFGPU__SLOPES_VIF];
-    vmafgpu__vif_row(job, &k->taps, distorted, y);
-    for (int i = 0; i < 2; i++)
-        s->functions->means(k->taps.mean[i], vmafgpu__vif_taps[job->scale], reach, job->w, k->mean[i]);
-    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++)
-        out[i] = k->ring[i][y % VMAFGPU__SLOPES_ROWS];
-    s->functions->variances(variance, mean, s->gain_limit, job->w, out);
-    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++)
-        memset(out[i] + job->w, 0, VMAFGPU__CHUNK / 2 * sizeof *out[i]);
-}
-
-/* Computes the derivatives with respect to rows first..end-1 of a VIF picture. */
-static void vmafgpu__slopes_vif(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int first, int end) {
-    const vmafgpu *v = s->v;
-    const int scale = s->scale, reach = vmafgpu__vif_reach(scale), next_reach = vmafgpu__vif_reach(scale + 1);
-    const int bits = scale ? 16 : v->config.bit_depth;
-    const vmafgpu__vif_picture distorted = vmafgpu__slopes_picture(v->cpu, scale, 1);
-    float taps[1 + VMAFGPU__SLOPES_REACH], next_taps[1 + VMAFGPU__SLOPES_REACH];
-    vmafgpu__vif_job job;
-    memset(&job, 0, sizeof job);
-    job.reference = vmafgpu__slopes_picture(v->cpu, scale, 0);
-    job.bit_depth = v->config.bit_depth;
-    job.scale = scale;
-    job.wide = scale || v->cpu->wide;
-    job.w = v->config.width >> scale;
-    job.h = v->config.height >> scale;
-    vmafgpu__slopes_taps(scale, taps);
-    if (s->has_vif[scale + 1])
-        vmafgpu__slopes_taps(scale + 1, next_taps);
-    int made = first > reach ? first - reach : 0; /* rows of the ring that have been computed */
-    for (int y = first; y < end && y < job.h; y++) {
-        float *out =
-            scale ? vmafgpu__slopes_plane_row(s->vif[scale], job.w, y) : (float *)(void *)(s->out + y * s->pitch);
-        memset(k->sum, 0, (size_t)job.w * sizeof *k->sum);
-        for (; s->vif_weight[scale] != 0 && made <= y + reach && made < job.h; made++)
-            vmafgpu__slopes_vif_row(s, k, &job, &distorted, made);
-        for (int i = 0; i < VMAFGPU__SLOPES_VIF && s->vif_weight[scale] != 0; i++) {
-            const float *ring[VMAFGPU__SLOPES_ROWS];
-            for (int row = 0; row < VMAFGPU__SLOPES_ROWS; row++)
-                ring[row] = k->ring[i][row];
-            const vmafgpu__slopes_source source = { ring, NULL, k->zero, job.w, job.h };
-            vmafgpu__slopes_down(s->functions, &source, y, job.h, taps, reach, k->line);
-            s->functions->along(k->line, taps, reach, job.w, k->filtered[i]);
-            vmafgpu__slopes_fold(k->filtered[i], job.w, reach);
-        }
-        if (s->vif_weight[scale] != 0) {
-            const float *filtered[VMAFGPU__SLOPES_VIF] = { k->filtered[0], k->filtered[1], k->filtered[2] };
-            vmafgpu__slopes_read(vmafgpu__vif_picture_row(&job.reference, y), job.wide, job.w, bits, k->sample[0]);
-            vmafgpu__slopes_read(vmafgpu__vif_picture_row(&distorted, y), job.wide, job.w, bits, k->sample[1]);
-            s->functions->samples(filtered, k->sample[0], k->sample[1], s->vif_weight[scale], job.w, k->sum);
-        }
-        if (s->has_vif[scale + 1]) {
-            const vmafgpu__slopes_source source = { NULL, s->vif[scale + 1], k->zero, job.w >> 1, job.h >> 1 };
-            memset(k->line, 0, (size_t)job.w * sizeof *k->line);
-            vmafgpu__slopes_down(s->functions, &source, y, job.h, next_taps, next_reach, k->line);
-            s->functions->along_up(k->line, next_taps, next_reach, job.w, k->wide);
-            vmafgpu__slopes_fold(k->wide, job.w, next_reach);
-            for (int x = 0; x < job.w; x++)
-                k->sum[x] += k->wide[x];
-        }
-        memcpy(out, k->sum, (size_t)job.w * sizeof *out);
-    }
-}
-
 /* ---- ADM ---- */
+
+/* Returns the contrast sensitivity of a band as a float. */
+static float vmafgpu__slopes_sensitivity(const vmafgpu__adm_variant *variant, int scale, int band) {
+    return (float)variant->factor[scale][band == 2] / (scale ? 4294967296.0f : band < 2 ? 2097152.0f : 8388608.0f);
+}
 
 static int vmafgpu__slopes_sign(int32_t v) {
     return (v > 0) - (v < 0);
@@ -13793,11 +13830,10 @@ static int vmafgpu__slopes_sign(int32_t v) {
 /* For each coefficient of a row, decides whether a change in t affects the restored part or the impairment. Stores the
  * contrast sensitivity with the sign of the affected part. */
 static void vmafgpu__slopes_sides(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale,
-                                  int first, int end, float *const *side, uint8_t *const *uses_impairment) {
+                                  int first, int end, float *const *side, int32_t *const *uses_impairment) {
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const int32_t *o = lines->band[0][band], *t = lines->band[1][band];
-        const uint32_t factor = variant->factor[scale][band == 2];
-        const float sensitivity = (float)factor / (scale ? 4294967296.0f : band < 2 ? 2097152.0f : 8388608.0f);
+        const float sensitivity = vmafgpu__slopes_sensitivity(variant, scale, band);
         for (int x = first; x < end; x++) {
             int32_t r = lines->restored[band][x];
             if (r && lines->same_angle[x])
@@ -13806,9 +13842,19 @@ static void vmafgpu__slopes_sides(const vmafgpu__adm_lines *lines, const vmafgpu
             const int is_below = (uint32_t)vmafgpu__magnitude(t[x]) <= (uint32_t)vmafgpu__magnitude(o[x]);
             const int is_restored = has_part && (is_below || (lines->same_angle[x] && r == t[x]));
             side[band][x] = (float)vmafgpu__slopes_sign(is_restored ? r : t[x] - r) * sensitivity;
-            uses_impairment[band][x] = (uint8_t)!is_restored;
+            uses_impairment[band][x] = -!is_restored;
         }
     }
+}
+
+/* Splits the coefficients in columns left..right-1 of a row into restored part and impairment. Computes the signals and
+ * the shares of the thresholds, and whether a change in a coefficient affects the restored part or the impairment. */
+static void vmafgpu__slopes_split_scalar(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant,
+                                         int scale, int left, int right, const vmafgpu__adm_row *row,
+                                         float *const *side, int32_t *const *uses_impairment) {
+    vmafgpu__adm_decouple_row(lines, left, right);
+    vmafgpu__adm_weigh_row(lines, variant, scale, left, right, row);
+    vmafgpu__slopes_sides(lines, variant, scale, left, right, side, uses_impairment);
 }
 
 /* A strip of ADM: the rows of the wavelet that are being computed. */
@@ -13822,12 +13868,12 @@ typedef struct vmafgpu__slopes_adm {
 /* Computes the coefficients of a row of the bands. */
 static void vmafgpu__slopes_weigh(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, vmafgpu__slopes_adm *a) {
     const int y = a->weighed++, at = y % VMAFGPU__SLOPES_RING;
-    for (int f = 0; f < 2; f++)
-        vmafgpu__adm_wavelet_row(&a->task, &a->task.image[f], &a->work.general, f, y, 0, a->left, a->right);
-    vmafgpu__adm_decouple_row(&a->work.general, a->left, a->right);
-    vmafgpu__adm_weigh_row(&a->work.general, &s->adm_variant, s->scale, a->left, a->right, &a->work.rows[y % 3]);
-    vmafgpu__slopes_sides(&a->work.general, &s->adm_variant, s->scale, a->left, a->right, k->side[at],
-                          k->uses_impairment[at]);
+    s->v->cpu->functions->adm->bands(&a->task, &a->work, y, a->left, a->right);
+    s->functions->split(&a->work.general, &s->adm_variant, s->scale, a->left, a->right, &a->work.rows[y % 3],
+                        k->side[at], k->uses_impairment[at]);
+    /* Vector code also writes columns after the last one. */
+    for (int b = 0; b < VMAFGPU__BANDS; b++)
+        memset(k->side[at][b] + a->right, 0, VMAFGPU__CHUNK / 2 * sizeof(float));
 }
 
 static int vmafgpu__slopes_has_weight(const vmafgpu__slopes *s, int scale, int which) {
@@ -13850,18 +13896,30 @@ static void vmafgpu__slopes_sum(const vmafgpu__slopes *s, const vmafgpu__slopes_
     }
     for (int which = 0; which < 2; which++) {
         const int32_t *signal[VMAFGPU__BANDS];
-        memset(k->all[at][which], 0, (size_t)g->w * sizeof(float));
-        for (int b = 0; b < VMAFGPU__BANDS; b++) {
-            memset(k->cube[at][which][b], 0, (size_t)g->w * sizeof(float));
+        const int end = g->w - g->left;
+        if (!vmafgpu__slopes_has_weight(s, s->scale, which))
+            continue; /* the lines stay 0 */
+        for (int b = 0; b < VMAFGPU__BANDS; b++)
             signal[b] = a->work.rows[y % 3].signal[which][b];
-        }
-        if (!has_sum || !vmafgpu__slopes_has_weight(s, s->scale, which))
+        for (int b = 0; b < VMAFGPU__BANDS && !has_sum; b++)
+            memset(k->cube[at][which][b], 0, (size_t)g->w * sizeof(float));
+        if (!has_sum) {
+            memset(k->all[at][which], 0, (size_t)g->w * sizeof(float));
             continue;
-        vmafgpu__adm_add_sides(g, &a->work.rows[above % 3], &a->work.rows[y % 3], &a->work.rows[below % 3],
-                               a->work.general.column_sum, which);
-        s->functions->cubes(a->work.general.column_sum, a->work.rows[y % 3].centre[which], signal, shift, unit,
-                            s->adm_weight[s->scale][which], g->left, g->w - g->left, k->cube[at][which],
-                            k->all[at][which]);
+        }
+        uint32_t *column_sum = a->work.general.column_sum;
+        s->functions->shares(a->work.rows[above % 3].side[which], a->work.rows[y % 3].side[which],
+                             a->work.rows[below % 3].side[which], a->left, a->right, column_sum);
+        if (g->left == 0) {
+            column_sum[-1] = column_sum[vmafgpu__reflect_repeat(-1, g->w)];
+            column_sum[g->w] = column_sum[g->w - 1];
+        }
+        s->functions->cubes(column_sum, a->work.rows[y % 3].centre[which], signal, shift, unit,
+                            s->adm_weight[s->scale][which], g->left, end, k->cube[at][which], k->all[at][which]);
+        /* The columns before the first one are still 0. */
+        for (int b = 0; b < VMAFGPU__BANDS; b++)
+            memset(k->cube[at][which][b] + end, 0, VMAFGPU__CHUNK / 2 * sizeof(float));
+        memset(k->all[at][which] + end, 0, VMAFGPU__CHUNK / 2 * sizeof(float));
     }
 }
 
@@ -13870,20 +13928,25 @@ static void vmafgpu__slopes_finish(const vmafgpu__slopes *s, const vmafgpu__slop
     const vmafgpu__adm_geometry *g = &a->task.geometry;
     const int y = a->finished++, at = y % VMAFGPU__SLOPES_RING, w = g->w;
     for (int which = 0; which < 2; which++) {
+        if (!vmafgpu__slopes_has_weight(s, s->scale, which))
+            continue; /* the mask stays 0 */
         const float *above = y > 0 ? k->all[(y - 1) % VMAFGPU__SLOPES_RING][which] : k->zero, *own = k->all[at][which],
                     *below = y + 1 < g->h ? k->all[(y + 1) % VMAFGPU__SLOPES_RING][which] : k->zero;
         s->functions->box_down(above, own, below, w, k->box);
         if (y == vmafgpu__reflect_repeat(-1, g->h)) /* the row above the first one repeats this one */
-            for (int x = 0; x < w; x++)
-                k->box[x] += (y ? above : own)[x];
+            s->functions->put(k->box, y ? above : own, w, k->box);
         if (y == g->h - 1)
-            for (int x = 0; x < w; x++)
-                k->box[x] += own[x];
-        s->functions->box_along(k->box, w, k->mask[which]);
-        k->mask[which][vmafgpu__reflect_repeat(-1, w)] += k->box[0];
-        k->mask[which][w - 1] += k->box[w - 1];
-        for (int x = 0; x < w; x++)
-            k->mask[which][x] = (k->mask[which][x] + own[x]) * (1.0f / 30);
+            s->functions->put(k->box, own, w, k->box);
+        k->box[w] = 0;
+        s->functions->box_along(k->box, own, w, k->mask[which]);
+        const int edges[2] = { vmafgpu__reflect_repeat(-1, w), w - 1 };
+        for (int i = 0; i < 2; i++) { /* the columns beyond the edges repeat these columns */
+            const int x = edges[i];
+            float sum = k->box[x] + (k->box[x - 1] + k->box[x + 1]);
+            sum = x == edges[0] ? sum + k->box[0] : sum;
+            sum = x == edges[1] ? sum + k->box[w - 1] : sum;
+            k->mask[which][x] = (sum + own[x]) * (1.0f / 30);
+        }
     }
     for (int b = 0; b < VMAFGPU__BANDS; b++) {
         const float *u[2] = { k->cube[at][0][b], k->cube[at][1][b] }, *mask[2] = { k->mask[1], k->mask[0] };
@@ -13934,66 +13997,223 @@ static void vmafgpu__slopes_unfold(const vmafgpu__slopes *s, const vmafgpu__slop
         low[t] = (float)vmafgpu__dwt_low[t] / 32768;
         high[t] = (float)vmafgpu__dwt_high[t] / 32768;
     }
-    s->functions->unfold(k->low, k->high, taps, w, k->wide);
-    k->wide[1] += low[0] * k->low[0] + high[0] * k->high[0];
+    s->functions->unfold(k->low, k->high, taps, w, k->more);
+    k->more[1] += low[0] * k->low[0] + high[0] * k->high[0];
     for (int t = 2; t < 4; t++) {
         const int x = 2 * (w - 1) - 1 + t;
         if (x >= in_width)
-            k->wide[vmafgpu__reflect_repeat(x, in_width)] += low[t] * k->low[w - 1] + high[t] * k->high[w - 1];
+            k->more[vmafgpu__reflect_repeat(x, in_width)] += low[t] * k->low[w - 1] + high[t] * k->high[w - 1];
     }
 }
 
-/* Computes the derivatives with respect to rows first..end-1 of the input of an ADM scale. At scale 0, adds them to the
- * output. */
-static void vmafgpu__slopes_adm_rows(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int first, int end) {
+/* Starts with row `first` of the input of an ADM scale. */
+static void vmafgpu__slopes_adm_begin(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, vmafgpu__slopes_adm *a,
+                                      int first) {
     const vmafgpu *v = s->v;
     const int scale = s->scale;
-    vmafgpu__slopes_adm a;
-    memset(&a, 0, sizeof a);
-    a.task.scale = scale;
-    a.task.bit_depth = v->config.bit_depth;
-    a.task.bytes = 1 + v->cpu->wide;
-    a.task.in_width = scale ? vmafgpu__adm_size(v->config.width, scale - 1) : v->config.width;
-    a.task.in_height = scale ? vmafgpu__adm_size(v->config.height, scale - 1) : v->config.height;
-    a.task.geometry = vmafgpu__adm_geometry_of(v->config.width, v->config.height, scale);
+    memset(a, 0, sizeof *a);
+    a->task.scale = scale;
+    a->task.bit_depth = v->config.bit_depth;
+    a->task.bytes = 1 + v->cpu->wide;
+    a->task.in_width = scale ? vmafgpu__adm_size(v->config.width, scale - 1) : v->config.width;
+    a->task.in_height = scale ? vmafgpu__adm_size(v->config.height, scale - 1) : v->config.height;
+    a->task.geometry = vmafgpu__adm_geometry_of(v->config.width, v->config.height, scale);
     for (int f = 0; f < 2; f++) {
-        a.task.image[f] = vmafgpu__adm_image_of(v->cpu, scale, f);
+        a->task.image[f] = vmafgpu__adm_image_of(v->cpu, scale, f);
         if (!scale) {
-            a.task.image[f].in = v->cpu->staging_buffer[f];
-            a.task.image[f].in_pitch = (ptrdiff_t)v->cpu->row_bytes;
+            a->task.image[f].in = v->cpu->staging_buffer[f];
+            a->task.image[f].in_pitch = (ptrdiff_t)v->cpu->row_bytes;
         }
     }
-    const vmafgpu__adm_geometry *g = &a.task.geometry;
-    const int w = g->w, h = g->h, in_width = a.task.in_width, in_height = a.task.in_height;
-    (void)vmafgpu__adm_layout(&a.work, (unsigned char *)k->adm_scratch, v->config.width, 1, 1, 0);
-    a.left = g->left > 0 ? g->left - 1 : 0;
-    a.right = g->left > 0 ? w - g->left + 1 : w;
-    a.finished = first / 2 > 0 ? first / 2 - 1 : 0;
-    a.summed = a.finished > 0 ? a.finished - 1 : 0;
-    a.weighed = a.summed > 0 ? a.summed - 1 : 0;
-    for (int y = first; y < end && y < in_height; y++) {
-        int adds = 0;
-        vmafgpu__slopes_bands(s, k, &a, (y + 1) / 2 < h - 1 ? (y + 1) / 2 : h - 1);
-        for (int t = y & 1 ? 0 : 1; t < 4; t += 2) {
-            const int i = (y + 1 - t) / 2;
-            if (y + 1 - t >= 0 && i < h) {
-                vmafgpu__slopes_merge(s, k, i, t, w, adds);
-                adds = 1;
-            }
+    const vmafgpu__adm_geometry *g = &a->task.geometry;
+    (void)vmafgpu__adm_layout(&a->work, (unsigned char *)k->adm_scratch, v->config.width, 1, 1, 0);
+    a->left = g->left > 0 ? g->left - 1 : 0;
+    a->right = g->left > 0 ? g->w - g->left + 1 : g->w;
+    a->finished = first / 2 > 0 ? first / 2 - 1 : 0;
+    a->summed = a->finished > 0 ? a->finished - 1 : 0;
+    a->weighed = a->summed > 0 ? a->summed - 1 : 0;
+}
+
+/* Computes the derivatives with respect to row y of the input of an ADM scale, and writes them to k->more. Rows must be
+ * requested in order. */
+static void vmafgpu__slopes_adm_row(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, vmafgpu__slopes_adm *a,
+                                    int y) {
+    const int w = a->task.geometry.w, h = a->task.geometry.h, in_height = a->task.in_height;
+    int adds = 0;
+    vmafgpu__slopes_bands(s, k, a, (y + 1) / 2 < h - 1 ? (y + 1) / 2 : h - 1);
+    for (int t = y & 1 ? 0 : 1; t < 4; t += 2) {
+        const int i = (y + 1 - t) / 2;
+        if (y + 1 - t >= 0 && i < h) {
+            vmafgpu__slopes_merge(s, k, i, t, w, adds);
+            adds = 1;
         }
-        if (y == 1)
-            vmafgpu__slopes_merge(s, k, 0, 0, w, 1);
-        for (int t = 2; t < 4; t++) {
-            const int row = 2 * (h - 1) - 1 + t;
-            if (row >= in_height && vmafgpu__reflect_repeat(row, in_height) == y)
-                vmafgpu__slopes_merge(s, k, h - 1, t, w, 1);
-        }
-        vmafgpu__slopes_unfold(s, k, w, in_width);
-        float *out =
-            scale ? vmafgpu__slopes_plane_row(s->adm[scale], in_width, y) : (float *)(void *)(s->out + y * s->pitch);
-        for (int x = 0; x < in_width; x++)
-            out[x] = scale ? k->wide[x] : out[x] + k->wide[x];
     }
+    if (y == 1)
+        vmafgpu__slopes_merge(s, k, 0, 0, w, 1);
+    for (int t = 2; t < 4; t++) {
+        const int row = 2 * (h - 1) - 1 + t;
+        if (row >= in_height && vmafgpu__reflect_repeat(row, in_height) == y)
+            vmafgpu__slopes_merge(s, k, h - 1, t, w, 1);
+    }
+    vmafgpu__slopes_unfold(s, k, w, a->task.in_width);
+}
+
+/* Computes the derivatives with respect to rows first..end-1 of the input of an ADM scale. */
+static void vmafgpu__slopes_adm_rows(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int first, int end) {
+    vmafgpu__slopes_adm a;
+    vmafgpu__slopes_adm_begin(s, k, &a, first);
+    for (int y = first; y < end && y < a.task.in_height; y++) {
+        vmafgpu__slopes_adm_row(s, k, &a, y);
+        s->functions->put(k->more, NULL, a.task.in_width,
+                          vmafgpu__slopes_plane_row(s->adm[s->scale], a.task.in_width, y));
+    }
+}
+
+/* ---- strips ---- */
+
+/* A strip of VIF: the rows that are being computed. */
+typedef struct vmafgpu__slopes_vif {
+    const vmafgpu__slopes *s;
+    const vmafgpu__slopes_worker *k;
+    vmafgpu__slopes_adm *adm; /* if not NULL, the derivatives of ADM are added; at scale 0 */
+    vmafgpu__vif_job job;
+    vmafgpu__vif_picture distorted;
+    int reach, next_reach, bits;
+    ptrdiff_t pitch;
+    int y, end;    /* the next row, and the end of the strip */
+    int made, has; /* rows made..has-1 of `line` have been filtered vertically */
+    float taps[1 + VMAFGPU__SLOPES_REACH], next_taps[1 + VMAFGPU__SLOPES_REACH];
+} vmafgpu__slopes_vif;
+
+/* Whether rows y..y + 3 are filtered together. They must not depend on reflected rows. */
+static int vmafgpu__slopes_is_group(const vmafgpu__slopes_vif *a, int y) {
+    return y > a->reach && y + VMAFGPU__SLOPES_GROUP <= a->end && y + VMAFGPU__SLOPES_GROUP < a->job.h - a->reach;
+}
+
+/* Applies the vertical adjoint to the three planes, for row y and, if possible, the next three rows. */
+static void vmafgpu__slopes_vif_down(vmafgpu__slopes_vif *a, int y, int all) {
+    const vmafgpu__slopes_worker *k = a->k;
+    const vmafgpu__slopes_functions *f = a->s->functions;
+    const int is_group = vmafgpu__slopes_is_group(a, y);
+    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++) {
+        const float *rows[VMAFGPU__SLOPES_ROWS];
+        if (is_group) {
+            for (int t = 0; t < 2 * a->reach + VMAFGPU__SLOPES_GROUP; t++)
+                rows[t] = k->ring[i][(y - a->reach + t) % VMAFGPU__SLOPES_ROWS];
+            f->down_four(rows, a->taps, a->reach, all, k->line[i]);
+        } else {
+            for (int row = 0; row < VMAFGPU__SLOPES_ROWS; row++)
+                rows[row] = k->ring[i][row];
+            const vmafgpu__slopes_source source = { rows, NULL, k->zero, all, a->job.h };
+            vmafgpu__slopes_down(f, &source, y, a->job.h, a->taps, a->reach, k->line[i][0]);
+        }
+    }
+    a->made = y;
+    a->has = y + (is_group ? VMAFGPU__SLOPES_GROUP : 1);
+}
+
+/* Computes the derivatives with respect to the next row of the strip. */
+static void vmafgpu__slopes_vif_finish(vmafgpu__slopes_vif *a) {
+    const vmafgpu__slopes *s = a->s;
+    const vmafgpu__slopes_worker *k = a->k;
+    const vmafgpu__slopes_functions *f = s->functions;
+    const int y = a->y++, scale = s->scale, w = a->job.w, h = a->job.h;
+    const int all = (int)(f->phases == 1 ? w : (f->phases - 1) * a->pitch + (w + f->phases - 1) / f->phases);
+    float *out = scale ? vmafgpu__slopes_plane_row(s->vif[scale], w, y) : (float *)(void *)(s->out + y * s->pitch);
+    if (s->vif_weight[scale] != 0) {
+        const float *filtered[VMAFGPU__SLOPES_VIF] = { k->filtered[0], k->filtered[1], k->filtered[2] };
+        const void *rows[2] = { vmafgpu__vif_picture_row(&a->job.reference, y),
+                                vmafgpu__vif_picture_row(&a->distorted, y) };
+        if (y >= a->has)
+            vmafgpu__slopes_vif_down(a, y, all);
+        for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++) {
+            f->along(k->line[i][y - a->made], a->taps, a->reach, w, a->pitch, k->filtered[i]);
+            vmafgpu__slopes_fold(k->filtered[i], f->phases, a->pitch, w, a->reach);
+        }
+        f->samples(filtered, rows, a->job.wide, a->bits, s->vif_weight[scale], w, a->pitch, k->sum);
+    } else {
+        memset(k->sum, 0, (size_t)w * sizeof *k->sum);
+    }
+    if (s->has_vif[scale + 1]) {
+        const vmafgpu__slopes_source source = { NULL, s->vif[scale + 1], k->zero, w >> 1, h >> 1 };
+        vmafgpu__slopes_down(f, &source, y, h, a->next_taps, a->next_reach, k->up);
+        f->along_up(k->up, a->next_taps, a->next_reach, w, k->wide);
+        vmafgpu__slopes_fold(k->wide, 1, 0, w, a->next_reach);
+    }
+    if (s->has_vif[scale + 1] && a->adm)
+        f->put(k->sum, k->wide, w, k->sum);
+    if (a->adm)
+        vmafgpu__slopes_adm_row(s, k, a->adm, y);
+    f->put(k->sum, a->adm ? k->more : s->has_vif[scale + 1] ? k->wide : NULL, w, out);
+}
+
+/* Receives the statistics of row y, and computes the rows of the strip that depend on no later row. */
+static void vmafgpu__slopes_vif_row(void *user, int y, const int32_t *const *variance, const uint32_t *const *mean) {
+    vmafgpu__slopes_vif *a = (vmafgpu__slopes_vif *)user;
+    const vmafgpu__slopes_functions *f = a->s->functions;
+    float *out[VMAFGPU__SLOPES_VIF];
+    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++)
+        out[i] = a->k->ring[i][y % VMAFGPU__SLOPES_ROWS];
+    f->variances(variance, mean, a->s->gain_limit, a->job.w, a->pitch, out);
+    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++)
+        for (int phase = 0; phase < f->phases; phase++)
+            memset(out[i] + phase * a->pitch + (a->job.w - phase + f->phases - 1) / f->phases, 0,
+                   VMAFGPU__CHUNK / 2 * sizeof *out[i]);
+    while (a->y < a->end) {
+        const int group = a->y >= a->has && vmafgpu__slopes_is_group(a, a->y) ? VMAFGPU__SLOPES_GROUP - 1 : 0;
+        if (a->y >= a->has && y < a->y + a->reach + group && y < a->job.h - 1)
+            break;
+        vmafgpu__slopes_vif_finish(a);
+    }
+}
+
+/* Computes the derivatives with respect to rows first..end-1 of a VIF picture. */
+static void vmafgpu__slopes_vif_rows(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int first, int end) {
+    const vmafgpu *v = s->v;
+    const int scale = s->scale;
+    vmafgpu__vif_keeper keeper = { vmafgpu__slopes_vif_row, NULL };
+    vmafgpu__vif_sums unused, *sums[1] = { &unused };
+    vmafgpu__slopes_adm adm;
+    vmafgpu__slopes_vif a;
+    memset(&a, 0, sizeof a);
+    if (!scale && s->has_adm[0]) {
+        vmafgpu__slopes_adm_begin(s, k, &adm, first);
+        a.adm = &adm;
+    }
+    a.s = s;
+    a.k = k;
+    a.reach = vmafgpu__vif_reach(scale);
+    a.bits = scale ? 16 : v->config.bit_depth;
+    a.distorted = vmafgpu__slopes_picture(v->cpu, scale, 1);
+    a.job.reference = vmafgpu__slopes_picture(v->cpu, scale, 0);
+    a.job.distorted = &a.distorted;
+    a.job.distorted_count = 1;
+    a.job.bit_depth = v->config.bit_depth;
+    a.job.scale = scale;
+    a.job.wide = scale || v->cpu->wide;
+    a.job.w = v->config.width >> scale;
+    a.job.h = v->config.height >> scale;
+    a.job.plan = &v->plan;
+    a.job.log_table = v->cpu->log_table;
+    a.job.scratch = k->vif_scratch;
+    a.job.widest = (int)vmafgpu__padded(a.job.w);
+    a.job.keeper = &keeper;
+    a.pitch = vmafgpu__slopes_pitch_of(a.job.w);
+    a.y = a.made = a.has = first;
+    a.end = end < a.job.h ? end : a.job.h;
+    keeper.user = &a;
+    vmafgpu__slopes_taps(scale, a.taps);
+    if (s->has_vif[scale + 1]) {
+        a.next_reach = vmafgpu__vif_reach(scale + 1);
+        vmafgpu__slopes_taps(scale + 1, a.next_taps);
+    }
+    a.job.first = first > a.reach ? (first - a.reach) & ~1 : 0;
+    a.job.end = end + a.reach + (a.reach & 1);
+    a.job.end = a.job.end < a.job.h ? a.job.end : a.job.h;
+    if (a.y < a.end && s->vif_weight[scale] != 0)
+        v->cpu->functions->vif->rows(&a.job, sums);
+    while (a.y < a.end)
+        vmafgpu__slopes_vif_finish(&a);
 }
 
 /* ---- frames ---- */
@@ -14003,13 +14223,13 @@ static void vmafgpu__slopes_task(void *arg, int index) {
     vmafgpu__slopes *s = (vmafgpu__slopes *)arg;
     const vmafgpu__slopes_worker *k = &s->workers[index];
     for (int strip; (strip = vmafgpu__atomic_get(&s->next)) < s->count;) {
-        const int first = strip * VMAFGPU__SLOPES_STRIP, end = first + VMAFGPU__SLOPES_STRIP;
+        const int first = strip * s->rows, end = first + s->rows;
         if (!vmafgpu__atomic_change(&s->next, strip, strip + 1))
             continue;
         memset(k->lines, 0, k->lines_size);
         if (s->has_vif[s->scale] || !s->scale)
-            vmafgpu__slopes_vif(s, k, first, end);
-        if (s->has_adm[s->scale])
+            vmafgpu__slopes_vif_rows(s, k, first, end);
+        if (s->has_adm[s->scale] && s->scale)
             vmafgpu__slopes_adm_rows(s, k, first, end);
     }
 }
@@ -14049,8 +14269,12 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
     for (int i = VMAFGPU__SCALES - 1; i >= 0 && result == VMAFGPU_OK; i--) {
         s->scale = i;
         s->next = 0;
-        s->count = vmafgpu__divide_up(i ? vmafgpu__adm_size(v->config.height, i - 1) : v->config.height,
-                                      VMAFGPU__SLOPES_STRIP);
+        const int h = i ? vmafgpu__adm_size(v->config.height, i - 1) : v->config.height;
+        /* The rows next to a strip are computed twice. A single thread needs only one strip. */
+        const int strips = v->config.threads > 1 ? 2 * v->config.threads : 1;
+        const int rows = vmafgpu__divide_up(h, 2 * strips) * 2;
+        s->rows = rows < VMAFGPU__SLOPES_STRIP ? VMAFGPU__SLOPES_STRIP : rows;
+        s->count = vmafgpu__divide_up(h, s->rows);
         result = vmafgpu__run(v, vmafgpu__slopes_task, s);
         if (result != VMAFGPU_OK && always) {
             vmafgpu__slopes_task(s, 0);
@@ -14065,7 +14289,6 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
 
 /* ---- lanes ---- */
 
-#define vmafgpu__slopes_means     VMAFGPU__LANES_NAME(vmafgpu__slopes_means)
 #define vmafgpu__slopes_variances VMAFGPU__LANES_NAME(vmafgpu__slopes_variances)
 #define vmafgpu__slopes_filter    VMAFGPU__LANES_NAME(vmafgpu__slopes_filter)
 #define vmafgpu__slopes_along     VMAFGPU__LANES_NAME(vmafgpu__slopes_along)
@@ -14074,38 +14297,36 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
 #define vmafgpu__slopes_cubes     VMAFGPU__LANES_NAME(vmafgpu__slopes_cubes)
 #define vmafgpu__slopes_box_down  VMAFGPU__LANES_NAME(vmafgpu__slopes_box_down)
 #define vmafgpu__slopes_box_along VMAFGPU__LANES_NAME(vmafgpu__slopes_box_along)
+#define vmafgpu__slopes_shares    VMAFGPU__LANES_NAME(vmafgpu__slopes_shares)
+#define vmafgpu__slopes_put       VMAFGPU__LANES_NAME(vmafgpu__slopes_put)
 #define vmafgpu__slopes_band      VMAFGPU__LANES_NAME(vmafgpu__slopes_band)
 #define vmafgpu__slopes_add       VMAFGPU__LANES_NAME(vmafgpu__slopes_add)
 #define vmafgpu__slopes_columns   VMAFGPU__LANES_NAME(vmafgpu__slopes_columns)
 
-/* The loops compute whole blocks of LANES columns, so they also read and write columns after the end of a row. */
+/* The loops compute whole blocks of LANES columns, so they also read and write columns after the end of a row. Results
+ * are collected in an array, because compilers do not vectorise loops whose output may overlap the input. */
 
-static void vmafgpu__slopes_means(const uint16_t *line, const uint16_t *taps, int reach, int w, float *out) {
-    for (int x = 0; x < w; x += VMAFGPU__LANES) {
-        uint32_t sum[VMAFGPU__LANES] = { 0 };
-        for (int k = 0; k <= 2 * reach; k++)
-            for (int i = 0; i < VMAFGPU__LANES; i++)
-                sum[i] += (uint32_t)taps[k] * line[x + i + k - reach];
-        for (int i = 0; i < VMAFGPU__LANES; i++)
-            out[x + i] = (float)(int32_t)(sum[i] - 0x80000000u) * (1.0f / 16777216); /* mid grey is 128 * 2^24 */
-    }
-}
-
+#if VMAFGPU__LEVEL == VMAFGPU__SCALAR
 /* With n1 = v + noise and n2 = n1 + g^2 s1, the derivatives of log2(n2 / n1) are 1/ln(2) times
  *   a2   1/n2 - 1/n1 if v > 0, otherwise 0
  *   a12  -2 g a2, plus 2 g / n2 where g is not limited */
-static void vmafgpu__slopes_variances(const int32_t *const *variance, const float *const *mean, double gain_limit,
-                                      int w, float *const *out) {
-    const float per_grey = 94548.456f, inverse = 1.0576589e-05f; /* 65536 / ln(2), and its inverse */
+static void vmafgpu__slopes_variances(const int32_t *const *variance, const uint32_t *const *mean, double gain_limit,
+                                      int w, ptrdiff_t pitch, float *const *out) {
+    const float per_grey = VMAFGPU__SLOPES_PER_GREY, inverse = VMAFGPU__SLOPES_INVERSE;
+    (void)pitch;
     for (int x = 0; x < w; x += VMAFGPU__LANES) {
         const int32_t *VMAFGPU__RESTRICT var1 = variance[0] + x, *VMAFGPU__RESTRICT var2 = variance[1] + x,
                                          *VMAFGPU__RESTRICT cov = variance[2] + x;
-        const float *VMAFGPU__RESTRICT m1 = mean[0] + x, *VMAFGPU__RESTRICT m2 = mean[1] + x;
+        float m1[VMAFGPU__LANES], m2[VMAFGPU__LANES];
         float *VMAFGPU__RESTRICT by2 = out[0] + x, *VMAFGPU__RESTRICT by12 = out[1] + x,
                                  *VMAFGPU__RESTRICT rest = out[2] + x;
         double left[VMAFGPU__LANES], gain[VMAFGPU__LANES], signal[VMAFGPU__LANES];
         float n1[VMAFGPU__LANES], more[VMAFGPU__LANES], g[VMAFGPU__LANES];
         int32_t has_rest[VMAFGPU__LANES], is_limited[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++) {
+            m1[i] = (float)(int32_t)(mean[0][x + i] - 0x80000000u) * (1.0f / 16777216); /* mid grey is 128 * 2^24 */
+            m2[i] = (float)(int32_t)(mean[1][x + i] - 0x80000000u) * (1.0f / 16777216);
+        }
         for (int i = 0; i < VMAFGPU__LANES; i++) {
             const int32_t s1 = var1[i] < VMAFGPU__VIF_NOISE ? VMAFGPU__VIF_NOISE : var1[i];
             gain[i] = (double)cov[i] / ((double)s1 + VMAFGPU__VIF_EPSILON);
@@ -14133,6 +14354,7 @@ static void vmafgpu__slopes_variances(const int32_t *const *variance, const floa
         }
     }
 }
+#endif
 
 static void vmafgpu__slopes_filter(const float *const *rows, const float *taps, int reach, int w, int adds,
                                    float *out) {
@@ -14154,7 +14376,15 @@ static void vmafgpu__slopes_filter(const float *const *rows, const float *taps, 
     }
 }
 
-static void vmafgpu__slopes_along(const float *line, const float *taps, int reach, int w, float *out) {
+#if VMAFGPU__LEVEL == VMAFGPU__SCALAR
+static void vmafgpu__slopes_filter_four(const float *const *rows, const float *taps, int reach, int w,
+                                        float *const *out) {
+    for (int i = 0; i < 4; i++)
+        vmafgpu__slopes_filter(rows + i, taps, reach, w, 0, out[i]);
+}
+
+static void vmafgpu__slopes_along(const float *line, const float *taps, int reach, int w, ptrdiff_t pitch, float *out) {
+    (void)pitch;
     for (int x = -reach; x < w + reach; x += VMAFGPU__LANES) {
         const float *in = line + x;
         float sum[VMAFGPU__LANES];
@@ -14167,6 +14397,7 @@ static void vmafgpu__slopes_along(const float *line, const float *taps, int reac
             out[x + i] = sum[i];
     }
 }
+#endif
 
 /* Even columns use the even taps, odd columns the odd ones. */
 static void vmafgpu__slopes_along_up(const float *line, const float *taps, int reach, int w, float *out) {
@@ -14190,12 +14421,22 @@ static void vmafgpu__slopes_along_up(const float *line, const float *taps, int r
     }
 }
 
-static void vmafgpu__slopes_samples(const float *const *filtered, const float *r, const float *d, float weight, int w,
-                                    float *out) {
-    const float *a = filtered[0], *b = filtered[1], *c = filtered[2];
-    for (int x = 0; x < w; x += VMAFGPU__LANES)
-        for (int i = x; i < x + VMAFGPU__LANES; i++)
-            out[i] = weight * (2 * d[i] * a[i] + r[i] * b[i] - c[i]);
+#if VMAFGPU__LEVEL == VMAFGPU__SCALAR
+static void vmafgpu__slopes_samples(const float *const *filtered, const void *const *rows, int wide, int bits,
+                                    float weight, int w, ptrdiff_t pitch, float *out) {
+    const int32_t centre = (int32_t)1 << (bits - 1);
+    const float unit = 1.0f / (float)(1 << (bits - 8));
+    (void)pitch;
+    for (ptrdiff_t x = 0; x < w; x += VMAFGPU__CHUNK) {
+        const float *a = filtered[0] + x, *b = filtered[1] + x, *c = filtered[2] + x;
+        uint16_t in[2][VMAFGPU__CHUNK];
+        vmafgpu__read_chunk(rows[0], wide, x, w, in[0]);
+        vmafgpu__read_chunk(rows[1], wide, x, w, in[1]);
+        for (int i = 0; i < VMAFGPU__CHUNK && x + i < w; i++) {
+            const float r = (float)((int32_t)in[0][i] - centre) * unit, d = (float)((int32_t)in[1][i] - centre) * unit;
+            out[x + i] = weight * (2 * d * a[i] + r * b[i] - c[i]);
+        }
+    }
 }
 
 static void vmafgpu__slopes_cubes(const uint32_t *column_sum, const uint32_t *centre, const int32_t *const *signal,
@@ -14217,26 +14458,60 @@ static void vmafgpu__slopes_cubes(const uint32_t *column_sum, const uint32_t *ce
             }
         }
     }
-    for (int b = 0; b < VMAFGPU__BANDS; b++)
-        memset(u[b] + end, 0, VMAFGPU__LANES * sizeof(float));
     for (int x = first; x < end; x += VMAFGPU__LANES)
         for (int i = x; i < x + VMAFGPU__LANES; i++)
             all[i] = u[0][i] + u[1][i] + u[2][i];
 }
+#endif
 
 static void vmafgpu__slopes_box_down(const float *above, const float *own, const float *below, int w, float *out) {
-    for (int x = 0; x < w; x += VMAFGPU__LANES)
-        for (int i = x; i < x + VMAFGPU__LANES; i++)
-            out[i] = own[i] + (above[i] + below[i]);
+    for (int x = 0; x < w; x += VMAFGPU__LANES) {
+        float sum[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            sum[i] = own[x + i] + (above[x + i] + below[x + i]);
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            out[x + i] = sum[i];
+    }
 }
 
-static void vmafgpu__slopes_box_along(const float *line, int w, float *out) {
-    for (int x = 0; x < w; x += VMAFGPU__LANES)
-        for (int i = x; i < x + VMAFGPU__LANES; i++)
-            out[i] = line[i] + (line[i - 1] + line[i + 1]);
+static void vmafgpu__slopes_box_along(const float *line, const float *own, int w, float *out) {
+    for (int x = 0; x < w; x += VMAFGPU__LANES) {
+        float sum[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            sum[i] = (line[x + i] + (line[x + i - 1] + line[x + i + 1]) + own[x + i]) * (1.0f / 30);
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            out[x + i] = sum[i];
+    }
 }
 
-static void vmafgpu__slopes_band(const float *side, const uint8_t *uses_impairment, const float *const *u,
+static void vmafgpu__slopes_shares(const uint32_t *above, const uint32_t *own, const uint32_t *below, int first,
+                                   int end, uint32_t *column_sum) {
+    for (int x = first; x < end; x += VMAFGPU__LANES) {
+        uint32_t sum[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            sum[i] = above[x + i] + own[x + i] + below[x + i];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            column_sum[x + i] = sum[i];
+    }
+}
+
+static void vmafgpu__slopes_put(const float *a, const float *b, int w, float *out) {
+    int x = 0;
+    for (; b && x + VMAFGPU__LANES <= w; x += VMAFGPU__LANES) {
+        float sum[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            sum[i] = a[x + i] + b[x + i];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            out[x + i] = sum[i];
+    }
+    for (; b && x < w; x++)
+        out[x] = a[x] + b[x];
+    if (!b)
+        memcpy(out, a, (size_t)w * sizeof *out);
+}
+
+#if VMAFGPU__LEVEL == VMAFGPU__SCALAR
+static void vmafgpu__slopes_band(const float *side, const int32_t *uses_impairment, const float *const *u,
                                  const float *const *mask, int w, float *out) {
     for (int x = 0; x < w; x += VMAFGPU__LANES) {
         const float *u0 = u[0] + x, *u1 = u[1] + x, *m0 = mask[0] + x, *m1 = mask[1] + x;
@@ -14249,6 +14524,7 @@ static void vmafgpu__slopes_band(const float *side, const uint8_t *uses_impairme
             out[x + i] = side[x + i] * (uses_impairment[x + i] ? impaired[i] : restored[i]);
     }
 }
+#endif
 
 static void vmafgpu__slopes_add(const float *low, const float *high, float low_tap, float high_tap, int w, int adds,
                                 float *out) {
@@ -14281,13 +14557,429 @@ static void vmafgpu__slopes_columns(const float *low, const float *high, const f
     }
 }
 
-static const vmafgpu__slopes_functions vmafgpu__slopes_lanes = {
-    VMAFGPU__SET(means, vmafgpu__slopes_means),         VMAFGPU__SET(variances, vmafgpu__slopes_variances),
-    VMAFGPU__SET(down, vmafgpu__slopes_filter),         VMAFGPU__SET(along, vmafgpu__slopes_along),
-    VMAFGPU__SET(along_up, vmafgpu__slopes_along_up),   VMAFGPU__SET(samples, vmafgpu__slopes_samples),
-    VMAFGPU__SET(cubes, vmafgpu__slopes_cubes),         VMAFGPU__SET(box_down, vmafgpu__slopes_box_down),
-    VMAFGPU__SET(box_along, vmafgpu__slopes_box_along), VMAFGPU__SET(band, vmafgpu__slopes_band),
-    VMAFGPU__SET(merge, vmafgpu__slopes_add),           VMAFGPU__SET(unfold, vmafgpu__slopes_columns),
+#if VMAFGPU__LEVEL == VMAFGPU__SCALAR
+#define vmafgpu__slopes_level VMAFGPU__LEVEL_NAME(vmafgpu__slopes_level)
+static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
+    VMAFGPU__SET(phases, 1),
+    VMAFGPU__SET(variances, vmafgpu__slopes_variances),
+    VMAFGPU__SET(down, vmafgpu__slopes_filter),
+    VMAFGPU__SET(down_four, vmafgpu__slopes_filter_four),
+    VMAFGPU__SET(along, vmafgpu__slopes_along),
+    VMAFGPU__SET(along_up, vmafgpu__slopes_along_up),
+    VMAFGPU__SET(samples, vmafgpu__slopes_samples),
+    VMAFGPU__SET(split, vmafgpu__slopes_split_scalar),
+    VMAFGPU__SET(shares, vmafgpu__slopes_shares),
+    VMAFGPU__SET(cubes, vmafgpu__slopes_cubes),
+    VMAFGPU__SET(box_down, vmafgpu__slopes_box_down),
+    VMAFGPU__SET(box_along, vmafgpu__slopes_box_along),
+    VMAFGPU__SET(band, vmafgpu__slopes_band),
+    VMAFGPU__SET(merge, vmafgpu__slopes_add),
+    VMAFGPU__SET(unfold, vmafgpu__slopes_columns),
+    VMAFGPU__SET(put, vmafgpu__slopes_put),
+};
+#endif
+
+#endif
+#if VMAFGPU__PASS == VMAFGPU__PASS_VECTORS
+
+/* ---- vectors ----
+ *
+ * These functions compute the same floats as those of the lanes: the operations on each column have the same order. */
+
+#define vmafgpu__slopes_gain          VMAFGPU__LEVEL_NAME(vmafgpu__slopes_gain)
+#define vmafgpu__slopes_mean          VMAFGPU__LEVEL_NAME(vmafgpu__slopes_mean)
+#define vmafgpu__slopes_variances_v   VMAFGPU__LEVEL_NAME(vmafgpu__slopes_variances_v)
+#define vmafgpu__slopes_along_of      VMAFGPU__LEVEL_NAME(vmafgpu__slopes_along_of)
+#define vmafgpu__slopes_along_v       VMAFGPU__LEVEL_NAME(vmafgpu__slopes_along_v)
+#define vmafgpu__slopes_sample_phases VMAFGPU__LEVEL_NAME(vmafgpu__slopes_sample_phases)
+#define vmafgpu__slopes_samples_v     VMAFGPU__LEVEL_NAME(vmafgpu__slopes_samples_v)
+#define vmafgpu__slopes_weigh0        VMAFGPU__LEVEL_NAME(vmafgpu__slopes_weigh0)
+#define vmafgpu__slopes_cubes_v       VMAFGPU__LEVEL_NAME(vmafgpu__slopes_cubes_v)
+#define vmafgpu__slopes_band_v        VMAFGPU__LEVEL_NAME(vmafgpu__slopes_band_v)
+#define vmafgpu__slopes_four          VMAFGPU__LEVEL_NAME(vmafgpu__slopes_four)
+#define vmafgpu__slopes_down_of       VMAFGPU__LEVEL_NAME(vmafgpu__slopes_down_of)
+#define vmafgpu__slopes_down_v        VMAFGPU__LEVEL_NAME(vmafgpu__slopes_down_v)
+#define vmafgpu__slopes_is_less       VMAFGPU__LEVEL_NAME(vmafgpu__slopes_is_less)
+#define vmafgpu__slopes_split_of      VMAFGPU__LEVEL_NAME(vmafgpu__slopes_split_of)
+#define vmafgpu__slopes_split_v       VMAFGPU__LEVEL_NAME(vmafgpu__slopes_split_v)
+#define vmafgpu__slopes_level         VMAFGPU__LEVEL_NAME(vmafgpu__slopes_level)
+
+VMAFGPU__INLINE vmafgpu__v vmafgpu__slopes_mean(const uint32_t *mean) {
+    const vmafgpu__v centred = vmafgpu__v_xor(vmafgpu__v_load(mean), vmafgpu__v_set32((int32_t)0x80000000u));
+    return vmafgpu__v_mul_f32(vmafgpu__v_to_f32(centred), vmafgpu__v_set_f32(1.0f / 16777216));
+}
+
+/* Comparisons of doubles use the signs of differences, which are kept by the conversion to float. */
+static void vmafgpu__slopes_variances_v(const int32_t *const *variance, const uint32_t *const *mean, double gain_limit,
+                                        int w, ptrdiff_t pitch, float *const *out) {
+    enum { WORDS = VMAFGPU__V_WORDS };
+    const vmafgpu__v noise = vmafgpu__v_set32(VMAFGPU__VIF_NOISE), below = vmafgpu__v_set32(VMAFGPU__VIF_NOISE - 1);
+    const vmafgpu__v epsilon = vmafgpu__v_set_f64(VMAFGPU__VIF_EPSILON), one = vmafgpu__v_set_f64(1);
+    const vmafgpu__v limit = vmafgpu__v_set_f64(gain_limit), noise_f64 = vmafgpu__v_set_f64(VMAFGPU__VIF_NOISE);
+    const vmafgpu__v noise_f32 = vmafgpu__v_set_f32(VMAFGPU__VIF_NOISE), flat = vmafgpu__v_set_f32(-4 / 65025.0f);
+    const vmafgpu__v per_grey = vmafgpu__v_set_f32(VMAFGPU__SLOPES_PER_GREY);
+    const vmafgpu__v inverse = vmafgpu__v_set_f32(VMAFGPU__SLOPES_INVERSE),
+                     sign = vmafgpu__v_set32((int32_t)0x80000000u);
+    const vmafgpu__v zero = vmafgpu__v_zero(), two = vmafgpu__v_set_f32(2);
+    const int groups = (w + 4 * WORDS - 1) / (4 * WORDS);
+    for (int n = 0; n < 4 * groups; n++) {
+        const int x = n * WORDS;
+        const ptrdiff_t at = (n & 3) * pitch + (n >> 2) * WORDS;
+        const vmafgpu__v s1 = vmafgpu__v_load(variance[0] + x), s2 = vmafgpu__v_load(variance[1] + x);
+        const vmafgpu__v s12 = vmafgpu__v_load(variance[2] + x);
+        vmafgpu__v gain[2], left[2], signal[2], left_1[2], signal_1[2], over[2];
+        int32_t raised[WORDS];
+        vmafgpu__v_store(raised, vmafgpu__v_max32(s1, noise));
+        VMAFGPU__UNROLL
+        for (int i = 0; i < 2; i++) {
+            const int from = i * (WORDS / 2);
+            const vmafgpu__v a = vmafgpu__v_load_32_as_f64(raised + from);
+            const vmafgpu__v b = vmafgpu__v_load_32_as_f64(variance[1] + x + from);
+            const vmafgpu__v c = vmafgpu__v_load_32_as_f64(variance[2] + x + from);
+            gain[i] = vmafgpu__v_div_f64(c, vmafgpu__v_add_f64(a, epsilon));
+            left[i] = vmafgpu__v_sub_f64(b, vmafgpu__v_mul_f64(gain[i], c));
+            const vmafgpu__v limited = vmafgpu__v_min_f64(gain[i], limit);
+            signal[i] = vmafgpu__v_mul_f64(vmafgpu__v_mul_f64(limited, limited), a);
+            left_1[i] = vmafgpu__v_sub_f64(left[i], one);
+            signal_1[i] = vmafgpu__v_sub_f64(signal[i], one);
+            over[i] = vmafgpu__v_sub_f64(limit, gain[i]);
+            left[i] = vmafgpu__v_add_f64(left[i], noise_f64);
+        }
+        const vmafgpu__v no_rest = vmafgpu__v_srai32(vmafgpu__v_join_f64(left_1[0], left_1[1]), 31);
+        const vmafgpu__v no_signal = vmafgpu__v_srai32(vmafgpu__v_join_f64(signal_1[0], signal_1[1]), 31);
+        const vmafgpu__v is_limited = vmafgpu__v_srai32(vmafgpu__v_join_f64(over[0], over[1]), 31);
+        const vmafgpu__v n1 = vmafgpu__v_select(no_rest, noise_f32, vmafgpu__v_join_f64(left[0], left[1]));
+        const vmafgpu__v more = vmafgpu__v_andnot(no_signal, vmafgpu__v_join_f64(signal[0], signal[1]));
+        const vmafgpu__v g2 = vmafgpu__v_mul_f32(two, vmafgpu__v_join_f64(gain[0], gain[1]));
+        const vmafgpu__v i1 = vmafgpu__v_div_f32(per_grey, n1);
+        const vmafgpu__v i2 = vmafgpu__v_div_f32(per_grey, vmafgpu__v_add_f32(n1, more));
+        vmafgpu__v a2 = vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(more, i1), i2), inverse);
+        a2 = vmafgpu__v_andnot(no_rest, vmafgpu__v_xor(a2, sign));
+        const vmafgpu__v limited = vmafgpu__v_xor(vmafgpu__v_mul_f32(g2, a2), sign);
+        const vmafgpu__v free = vmafgpu__v_mul_f32(g2, vmafgpu__v_select(no_rest, i2, i1));
+        vmafgpu__v a12 = vmafgpu__v_select(is_limited, limited, free);
+        const vmafgpu__v_mask not_flat = vmafgpu__v_greater32(s1, below);
+        const vmafgpu__v_mask has_term = vmafgpu__v_mask_and(
+            not_flat, vmafgpu__v_mask_and(vmafgpu__v_greater32(s12, zero), vmafgpu__v_greater32(s2, zero)));
+        a2 = vmafgpu__v_or(vmafgpu__v_keep32(has_term, a2), vmafgpu__v_drop32(not_flat, flat));
+        a12 = vmafgpu__v_keep32(has_term, a12);
+        vmafgpu__v_store(out[0] + at, a2);
+        vmafgpu__v_store(out[1] + at, a12);
+        vmafgpu__v_store(out[2] + at, vmafgpu__v_add_f32(vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(two, a2),
+                                                                            vmafgpu__slopes_mean(mean[1] + x)),
+                                                         vmafgpu__v_mul_f32(a12, vmafgpu__slopes_mean(mean[0] + x))));
+    }
+}
+
+/* Column 4 j + p is at [p * pitch + j]. Computes four registers, one for each phase. */
+VMAFGPU__INLINE void vmafgpu__slopes_along_of(const float *line, const float *taps, int reach, int w, ptrdiff_t pitch,
+                                              float *out) {
+    const int end = (w - 1 + reach) / 4;
+    for (int j = -((reach + 3) / 4); j <= end; j += VMAFGPU__V_WORDS) {
+        vmafgpu__v sum[4];
+#define VMAFGPU__SLOPES_IN(x) vmafgpu__v_load(line + ((x) & 3) * pitch + ((x) >> 2) + j)
+        VMAFGPU__UNROLL
+        for (int p = 0; p < 4; p++)
+            sum[p] = vmafgpu__v_mul_f32(vmafgpu__v_set_f32(taps[0]), VMAFGPU__SLOPES_IN(p));
+        VMAFGPU__UNROLL
+        for (int t = 1; t <= reach; t++) {
+            const vmafgpu__v tap = vmafgpu__v_set_f32(taps[t]);
+            VMAFGPU__UNROLL
+            for (int p = 0; p < 4; p++)
+                sum[p] = vmafgpu__v_add_f32(
+                    sum[p],
+                    vmafgpu__v_mul_f32(tap, vmafgpu__v_add_f32(VMAFGPU__SLOPES_IN(p - t), VMAFGPU__SLOPES_IN(p + t))));
+        }
+#undef VMAFGPU__SLOPES_IN
+        VMAFGPU__UNROLL
+        for (int p = 0; p < 4; p++)
+            vmafgpu__v_store(out + p * pitch + j, sum[p]);
+    }
+}
+
+static void vmafgpu__slopes_along_v(const float *line, const float *taps, int reach, int w, ptrdiff_t pitch,
+                                    float *out) {
+    if (reach == 8)
+        vmafgpu__slopes_along_of(line, taps, 8, w, pitch, out);
+    else if (reach == 4)
+        vmafgpu__slopes_along_of(line, taps, 4, w, pitch, out);
+    else
+        vmafgpu__slopes_along_of(line, taps, reach, w, pitch, out);
+}
+
+/* Converts samples to grey levels, centred: four registers, one for each phase. */
+VMAFGPU__INLINE void vmafgpu__slopes_sample_phases(const void *row, int wide, ptrdiff_t x, vmafgpu__v centre,
+                                                   vmafgpu__v unit, vmafgpu__v *out) {
+    if (wide) {
+        const uint16_t *from = (const uint16_t *)row + x;
+        const vmafgpu__v a = vmafgpu__v_load(from), b = vmafgpu__v_load(from + 2 * VMAFGPU__V_WORDS);
+        const vmafgpu__v even = vmafgpu__v_evens32(a, b), odd = vmafgpu__v_odds32(a, b);
+        const vmafgpu__v low = vmafgpu__v_set32(65535);
+        out[0] = vmafgpu__v_and(even, low);
+        out[1] = vmafgpu__v_srli32(even, 16);
+        out[2] = vmafgpu__v_and(odd, low);
+        out[3] = vmafgpu__v_srli32(odd, 16);
+    } else {
+        const vmafgpu__v four = vmafgpu__v_load((const uint8_t *)row + x), low = vmafgpu__v_set32(255);
+        out[0] = vmafgpu__v_and(four, low);
+        out[1] = vmafgpu__v_and(vmafgpu__v_srli32(four, 8), low);
+        out[2] = vmafgpu__v_and(vmafgpu__v_srli32(four, 16), low);
+        out[3] = vmafgpu__v_srli32(four, 24);
+    }
+    VMAFGPU__UNROLL
+    for (int p = 0; p < 4; p++)
+        out[p] = vmafgpu__v_mul_f32(vmafgpu__v_to_f32(vmafgpu__v_sub32(out[p], centre)), unit);
+}
+
+static void vmafgpu__slopes_samples_v(const float *const *filtered, const void *const *rows, int wide, int bits,
+                                      float weight, int w, ptrdiff_t pitch, float *out) {
+    enum { WORDS = VMAFGPU__V_WORDS };
+    const vmafgpu__v centre = vmafgpu__v_set32((int32_t)1 << (bits - 1));
+    const vmafgpu__v unit = vmafgpu__v_set_f32(1.0f / (float)(1 << (bits - 8)));
+    const vmafgpu__v two = vmafgpu__v_set_f32(2), factor = vmafgpu__v_set_f32(weight);
+    for (int x = 0; x < w; x += 4 * WORDS) {
+        vmafgpu__v r[4], d[4], sum[4];
+        vmafgpu__slopes_sample_phases(rows[0], wide, x, centre, unit, r);
+        vmafgpu__slopes_sample_phases(rows[1], wide, x, centre, unit, d);
+        VMAFGPU__UNROLL
+        for (int p = 0; p < 4; p++) {
+            const ptrdiff_t at = p * pitch + x / 4;
+            const vmafgpu__v a = vmafgpu__v_load(filtered[0] + at), b = vmafgpu__v_load(filtered[1] + at);
+            const vmafgpu__v c = vmafgpu__v_load(filtered[2] + at);
+            sum[p] =
+                vmafgpu__v_add_f32(vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(two, d[p]), a), vmafgpu__v_mul_f32(r[p], b));
+            sum[p] = vmafgpu__v_mul_f32(factor, vmafgpu__v_sub_f32(sum[p], c));
+        }
+        /* Interleaves the phases: first pairs of columns, then groups of four, which are in the order of the blocks of
+         * 128 bits. */
+        const vmafgpu__v low[2] = { vmafgpu__v_unpack_low32(sum[0], sum[1]), vmafgpu__v_unpack_low32(sum[2], sum[3]) };
+        const vmafgpu__v high[2] = { vmafgpu__v_unpack_high32(sum[0], sum[1]),
+                                     vmafgpu__v_unpack_high32(sum[2], sum[3]) };
+        float four[4][WORDS];
+        vmafgpu__v_store(four[0], vmafgpu__v_unpack_low64(low[0], low[1]));
+        vmafgpu__v_store(four[1], vmafgpu__v_unpack_high64(low[0], low[1]));
+        vmafgpu__v_store(four[2], vmafgpu__v_unpack_low64(high[0], high[1]));
+        vmafgpu__v_store(four[3], vmafgpu__v_unpack_high64(high[0], high[1]));
+        VMAFGPU__UNROLL
+        for (int i = 0; i < WORDS; i++)
+            memcpy(out + x + 4 * i, four[i & 3] + (i & ~3), 4 * sizeof *out);
+    }
+}
+
+/* Computes signals and shares of the threshold at scale 0, as vmafgpu__adm_weigh() does for magnitudes up to the limits.
+ * value: magnitudes of the restored parts and of the impairments. */
+VMAFGPU__INLINE void vmafgpu__slopes_weigh0(const vmafgpu__v (*value)[2], const uint32_t *factor, int x,
+                                            const vmafgpu__adm_row *row) {
+    VMAFGPU__UNROLL
+    for (int k = 0; k < 2; k++) {
+        vmafgpu__v sides = vmafgpu__v_zero(), centres = sides;
+        VMAFGPU__UNROLL
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            const vmafgpu__v half = vmafgpu__v_set32(2048);
+            const vmafgpu__v product = vmafgpu__v_mullo32(value[band][k], vmafgpu__v_set32((int32_t)factor[band == 2]));
+            const vmafgpu__v c = band == 2 ? vmafgpu__v_srli32(vmafgpu__v_add32(product, vmafgpu__v_set32(65535)), 17)
+                                           : vmafgpu__v_srli32(vmafgpu__v_add32(product, vmafgpu__v_set32(16384)), 15);
+            const vmafgpu__v share = vmafgpu__v_mullo32(c, vmafgpu__v_set32(4369));
+            sides = vmafgpu__v_add32(sides, vmafgpu__v_srli32(vmafgpu__v_add32(share, half), 12));
+            centres = vmafgpu__v_add32(centres,
+                                       vmafgpu__v_srli32(vmafgpu__v_add32(vmafgpu__v_add32(share, share), half), 12));
+            vmafgpu__v_store(row->signal[k][band] + x, product);
+        }
+        vmafgpu__v_store(row->side[!k] + x, sides);
+        vmafgpu__v_store(row->centre[!k] + x, vmafgpu__v_sub32(centres, sides));
+    }
+}
+
+/* Magnitudes are nonnegative, so the sign of a difference shows which of two magnitudes is smaller. */
+VMAFGPU__INLINE vmafgpu__v vmafgpu__slopes_is_less(vmafgpu__v a, vmafgpu__v b) {
+    return vmafgpu__v_srai32(vmafgpu__v_sub32(a, b), 31);
+}
+
+VMAFGPU__INLINE void vmafgpu__slopes_split_of(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant,
+                                              int scale, int left, int right, const vmafgpu__adm_row *row,
+                                              float *const *side, int32_t *const *uses_impairment) {
+    const int gain = (int)variant->gain_limit;
+    const vmafgpu__v one = vmafgpu__v_set32(1), sign = vmafgpu__v_set32((int32_t)0x80000000u);
+    vmafgpu__adm_variant_of v;
+    vmafgpu__v sensitivity[2];
+    v.gains = gain > 1;
+    v.gain = vmafgpu__v_set32(gain);
+    v.reach = vmafgpu__v_set32((int32_t)(0xffffffffu / (uint32_t)gain));
+    for (int d = 0; d < 2; d++) {
+        v.factor[d] = vmafgpu__v_set32((int32_t)variant->factor[scale][d]);
+        v.limit[d] = vmafgpu__v_set32(scale ? 0x7fffffff : vmafgpu__adm_plain_limit(variant->factor[scale][d], 2 * d));
+        sensitivity[d] = vmafgpu__v_set_f32(vmafgpu__slopes_sensitivity(variant, scale, 2 * d));
+    }
+    for (int x = left; x < right; x += VMAFGPU__V_WORDS) {
+        vmafgpu__v o[VMAFGPU__BANDS], t[VMAFGPU__BANDS], t_size[VMAFGPU__BANDS], restored[VMAFGPU__BANDS],
+            opposite[VMAFGPU__BANDS], is_above[VMAFGPU__BANDS], is_none[VMAFGPU__BANDS], value[VMAFGPU__BANDS][2];
+        vmafgpu__v rare = vmafgpu__v_zero(), not_far = vmafgpu__v_zero();
+        VMAFGPU__UNROLL
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            o[band] = vmafgpu__v_load(lines->band[0][band] + x);
+            t[band] = vmafgpu__v_load(lines->band[1][band] + x);
+            const vmafgpu__v o_size = vmafgpu__v_abs32(o[band]);
+            t_size[band] = vmafgpu__v_abs32(t[band]);
+            opposite[band] = vmafgpu__v_srai32(vmafgpu__v_xor(o[band], t[band]), 31);
+            is_above[band] = vmafgpu__slopes_is_less(o_size, t_size[band]);
+            is_none[band] = vmafgpu__slopes_is_less(vmafgpu__v_min_u32(o_size, t_size[band]), one);
+            if (scale == 0) {
+                restored[band] = vmafgpu__v_min_u32(o_size, t_size[band]);
+                rare = vmafgpu__v_or(
+                    rare, vmafgpu__slopes_is_less(v.limit[band == 2], vmafgpu__v_max32(o_size, t_size[band])));
+            } else {
+                restored[band] = vmafgpu__adm_restored(o[band], o_size, t_size[band]);
+            }
+        }
+        if (scale == 0 && vmafgpu__v_any(rare)) {
+            vmafgpu__slopes_split_scalar(lines, variant, scale, x,
+                                         x + VMAFGPU__V_WORDS < right ? x + VMAFGPU__V_WORDS : right, row, side,
+                                         uses_impairment);
+            continue;
+        }
+        if (scale || v.gains)
+            not_far = vmafgpu__v_xor(vmafgpu__v_srai32(vmafgpu__adm_is_beyond_angle(o, t), 31), vmafgpu__v_set32(-1));
+        if (scale)
+            vmafgpu__adm_weigh32(&v, t, t_size, restored, opposite, not_far, x, x, row);
+        VMAFGPU__UNROLL
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            vmafgpu__v r = restored[band], gained = r;
+            if (v.gains)
+                gained = vmafgpu__v_mullo32(vmafgpu__v_min_u32(r, v.reach), v.gain);
+            r = vmafgpu__v_select(not_far, vmafgpu__v_min_u32(gained, t_size[band]), r);
+            r = vmafgpu__v_andnot(opposite[band], r);
+            value[band][0] = r;
+            value[band][1] = vmafgpu__v_sub32(t_size[band], r);
+            /* A change affects the impairment if the signs differ or a coefficient is 0, or if |t| exceeds both |o| and
+             * the restored part; if the gain does not apply, it is enough that |t| exceeds |o|. */
+            vmafgpu__v is_added =
+                vmafgpu__v_or(vmafgpu__slopes_is_less(r, t_size[band]), vmafgpu__v_xor(not_far, vmafgpu__v_set32(-1)));
+            is_added =
+                vmafgpu__v_or(vmafgpu__v_or(opposite[band], is_none[band]), vmafgpu__v_and(is_above[band], is_added));
+            const vmafgpu__v changed = vmafgpu__v_select(is_added, value[band][1], r);
+            const vmafgpu__v signed_size = vmafgpu__v_or(vmafgpu__v_and(t[band], sign), sensitivity[band == 2]);
+            vmafgpu__v_store(side[band] + x, vmafgpu__v_andnot(vmafgpu__slopes_is_less(changed, one), signed_size));
+            vmafgpu__v_store(uses_impairment[band] + x, is_added);
+        }
+        if (scale == 0)
+            vmafgpu__slopes_weigh0((const vmafgpu__v(*)[2])value, variant->factor[0], x, row);
+    }
+}
+
+static void vmafgpu__slopes_split_v(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale,
+                                    int left, int right, const vmafgpu__adm_row *row, float *const *side,
+                                    int32_t *const *uses_impairment) {
+    if (!vmafgpu__adm_is_ordinary(variant->factor[scale], variant->gain_limit, scale))
+        vmafgpu__slopes_split_scalar(lines, variant, scale, left, right, row, side, uses_impairment);
+    else if (scale)
+        vmafgpu__slopes_split_of(lines, variant, scale, left, right, row, side, uses_impairment);
+    else
+        vmafgpu__slopes_split_of(lines, variant, 0, left, right, row, side, uses_impairment);
+}
+
+static void vmafgpu__slopes_cubes_v(const uint32_t *column_sum, const uint32_t *centre, const int32_t *const *signal,
+                                    const int *shift, const float *unit, const float *weight, int first, int end,
+                                    float *const *u, float *all) {
+    const vmafgpu__v zero = vmafgpu__v_zero();
+    for (int x = first; x < end; x += VMAFGPU__V_WORDS) {
+        const vmafgpu__v threshold = vmafgpu__adm_threshold(column_sum, centre, x);
+        vmafgpu__v sum = zero;
+        VMAFGPU__UNROLL
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            vmafgpu__v rest = vmafgpu__v_load(signal[b] + x);
+            rest = vmafgpu__v_max32(vmafgpu__v_sub32(rest, vmafgpu__v_sll32(threshold, shift[b])), zero);
+            const vmafgpu__v masked = vmafgpu__v_mul_f32(vmafgpu__v_to_f32(rest), vmafgpu__v_set_f32(unit[b]));
+            rest = vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(vmafgpu__v_set_f32(weight[b]), masked), masked);
+            vmafgpu__v_store(u[b] + x, rest);
+            sum = b ? vmafgpu__v_add_f32(sum, rest) : rest;
+        }
+        vmafgpu__v_store(all + x, sum);
+    }
+}
+
+static void vmafgpu__slopes_band_v(const float *side, const int32_t *uses_impairment, const float *const *u,
+                                   const float *const *mask, int w, float *out) {
+    for (int x = 0; x < w; x += VMAFGPU__V_WORDS) {
+        const vmafgpu__v restored = vmafgpu__v_sub_f32(vmafgpu__v_load(u[0] + x), vmafgpu__v_load(mask[0] + x));
+        const vmafgpu__v impaired = vmafgpu__v_sub_f32(vmafgpu__v_load(u[1] + x), vmafgpu__v_load(mask[1] + x));
+        const vmafgpu__v changed = vmafgpu__v_select(vmafgpu__v_load(uses_impairment + x), impaired, restored);
+        vmafgpu__v_store(out + x, vmafgpu__v_mul_f32(vmafgpu__v_load(side + x), changed));
+    }
+}
+
+/* The members are not an array, which compilers would keep in memory. */
+typedef struct vmafgpu__slopes_four {
+    vmafgpu__v a, b, c, d;
+} vmafgpu__slopes_four;
+
+/* Adds tap * (above + below) to the sums of four rows. The windows of rows move outwards by one row. */
+#define VMAFGPU__SLOPES_STEP(member) \
+    sum.member = vmafgpu__v_add_f32(sum.member, vmafgpu__v_mul_f32(tap, vmafgpu__v_add_f32(up.member, low.member)))
+
+/* Keeps the rows that surround the four rows in registers: for each tap, only two rows are loaded. */
+VMAFGPU__INLINE void vmafgpu__slopes_down_of(const float *const *rows, const float *taps, int reach, int w,
+                                             float *const *out) {
+    for (int x = 0; x < w; x += VMAFGPU__V_WORDS) {
+        const vmafgpu__v middle = vmafgpu__v_set_f32(taps[0]);
+        vmafgpu__slopes_four up, low, sum;
+        up.a = vmafgpu__v_load(rows[reach] + x);
+        up.b = vmafgpu__v_load(rows[reach + 1] + x);
+        up.c = vmafgpu__v_load(rows[reach + 2] + x);
+        up.d = vmafgpu__v_load(rows[reach + 3] + x);
+        low = up;
+        sum.a = vmafgpu__v_mul_f32(middle, up.a);
+        sum.b = vmafgpu__v_mul_f32(middle, up.b);
+        sum.c = vmafgpu__v_mul_f32(middle, up.c);
+        sum.d = vmafgpu__v_mul_f32(middle, up.d);
+        VMAFGPU__UNROLL
+        for (int t = 1; t <= reach; t++) {
+            const vmafgpu__v tap = vmafgpu__v_set_f32(taps[t]);
+            up.d = up.c;
+            up.c = up.b;
+            up.b = up.a;
+            up.a = vmafgpu__v_load(rows[reach - t] + x);
+            low.a = low.b;
+            low.b = low.c;
+            low.c = low.d;
+            low.d = vmafgpu__v_load(rows[reach + 3 + t] + x);
+            VMAFGPU__SLOPES_STEP(a);
+            VMAFGPU__SLOPES_STEP(b);
+            VMAFGPU__SLOPES_STEP(c);
+            VMAFGPU__SLOPES_STEP(d);
+        }
+        vmafgpu__v_store(out[0] + x, sum.a);
+        vmafgpu__v_store(out[1] + x, sum.b);
+        vmafgpu__v_store(out[2] + x, sum.c);
+        vmafgpu__v_store(out[3] + x, sum.d);
+    }
+}
+
+static void vmafgpu__slopes_down_v(const float *const *rows, const float *taps, int reach, int w, float *const *out) {
+    if (reach == 8)
+        vmafgpu__slopes_down_of(rows, taps, 8, w, out);
+    else if (reach == 4)
+        vmafgpu__slopes_down_of(rows, taps, 4, w, out);
+    else
+        vmafgpu__slopes_down_of(rows, taps, reach, w, out);
+}
+
+static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
+    VMAFGPU__SET(phases, 4),
+    VMAFGPU__SET(variances, vmafgpu__slopes_variances_v),
+    VMAFGPU__SET(down, vmafgpu__slopes_filter),
+    VMAFGPU__SET(down_four, vmafgpu__slopes_down_v),
+    VMAFGPU__SET(along, vmafgpu__slopes_along_v),
+    VMAFGPU__SET(along_up, vmafgpu__slopes_along_up),
+    VMAFGPU__SET(samples, vmafgpu__slopes_samples_v),
+    VMAFGPU__SET(split, vmafgpu__slopes_split_v),
+    VMAFGPU__SET(shares, vmafgpu__slopes_shares),
+    VMAFGPU__SET(cubes, vmafgpu__slopes_cubes_v),
+    VMAFGPU__SET(box_down, vmafgpu__slopes_box_down),
+    VMAFGPU__SET(box_along, vmafgpu__slopes_box_along),
+    VMAFGPU__SET(band, vmafgpu__slopes_band_v),
+    VMAFGPU__SET(merge, vmafgpu__slopes_add),
+    VMAFGPU__SET(unfold, vmafgpu__slopes_columns),
+    VMAFGPU__SET(put, vmafgpu__slopes_put),
 };
 
 #endif
@@ -14295,8 +14987,8 @@ static const vmafgpu__slopes_functions vmafgpu__slopes_lanes = {
 
 /* ---- tables ---- */
 
-#define vmafgpu__slopes_lanes VMAFGPU__LANES_NAME(vmafgpu__slopes_lanes)
-#define VMAFGPU__SLOPES_LEVEL &vmafgpu__slopes_lanes
+#define vmafgpu__slopes_level VMAFGPU__LEVEL_NAME(vmafgpu__slopes_level)
+#define VMAFGPU__SLOPES_LEVEL &vmafgpu__slopes_level
 
 #endif
 #endif /* !VMAFGPU_NO_EDITS */
@@ -32518,6 +33210,26 @@ static void vmafgpu__smooth_plan(vmafgpu *v) {
     }
 }
 
+/* Returns by how much the chroma input of the first model falls if its adm3 input rises by 1. This is 0 unless the
+ * chroma is undistorted, see vmafgpu__correct_chroma(). Sets *guide and *chroma to the indices of the two inputs. */
+static double vmafgpu__edit_chroma_correction(const vmafgpu *v, int *guide, int *chroma) {
+    const vmafgpu_svm *svm = &v->models[0].model->svms[0];
+    *guide = vmafgpu__feature_containing(svm, "adm3");
+    *chroma = vmafgpu__feature_containing(svm, "speed_chroma");
+    if (!svm->has_chroma_correction || *guide < 0 || *chroma < 0)
+        return 0;
+    const vmafgpu__smooth_input *in = &v->edits->smooth.input[*chroma];
+    return in->kind == VMAFGPU__SMOOTH_KNOWN && in->known >= 0 && in->known <= 0 ? svm->chroma_correction : 0;
+}
+
+/* Corrects the chroma input; the inputs are not yet normalised. */
+static void vmafgpu__edit_correct_chroma(const vmafgpu *v, double *x) {
+    int guide, chroma;
+    const double correction = vmafgpu__edit_chroma_correction(v, &guide, &chroma);
+    if (correction < 0 || correction > 0)
+        x[chroma] = correction - correction * x[guide];
+}
+
 /* Returns the smooth prediction of the first model, before transform and clip. The sums are those of the base, changed
  * by `words` if `words` is not NULL. Stores the normalised inputs of the model in x. */
 static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, double *x) {
@@ -32525,6 +33237,7 @@ static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, doubl
     double score = (double)NAN;
     if (svm) {
         vmafgpu__smooth_inputs(&v->edits->smooth, words, x, 1);
+        vmafgpu__edit_correct_chroma(v, x);
         score = vmafgpu__smooth_score(&v->edits->smooth, x, 1, svm->sv_coefs, svm->sv_rows, svm->sv_table);
     }
     return score == score ? score : (double)NAN;
@@ -32593,6 +33306,12 @@ static double vmafgpu__edits_slopes(const vmafgpu *v, double *out) {
     }
     for (int i = 0; i < s->inputs; i++)
         slopes[i] = slopes[i] * s->input[i].slope / s->slope;
+    if (svm) {
+        int guide, chroma;
+        const double correction = vmafgpu__edit_chroma_correction(v, &guide, &chroma);
+        if (correction < 0 || correction > 0)
+            slopes[guide] -= correction * slopes[chroma];
+    }
     for (int i = 0; i < VMAFGPU__SLOPES; i++)
         out[i] = vmafgpu__smooth_slope(s, slopes, i);
     return prediction;
@@ -32904,6 +33623,12 @@ static void vmafgpu__edit_task(void *arg, int index) {
 
 /* ---- open ---- */
 
+/* Whether config.slopes 2 regards the values of a feature as constant. The slope of speed_chroma is 0, because it does
+ * not depend on luma. That of cambi is 0 wherever it exists, because its values are counts. */
+static int vmafgpu__is_held_constant(const vmafgpu__feature *feature) {
+    return strcmp(feature->name, "cambi") == 0 || strcmp(feature->name, "speed_chroma") == 0;
+}
+
 static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const char *field = c->slopes          ? "slopes"
@@ -32912,17 +33637,26 @@ static vmafgpu_result vmafgpu__edits_check(vmafgpu *v) {
                *what = c->slopes          ? "slopes"
                        : c->max_edit_size ? "edits"
                                           : "maps";
-    const int size = c->slopes ? 1 : c->max_edit_size ? c->max_edit_size : c->map_block_size;
+    const int size = c->slopes ? c->slopes : c->max_edit_size ? c->max_edit_size : c->map_block_size;
     if (c->predict_only)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.%s: conflicts with config.predict_only (%d)", field,
                              size);
-    for (int i = 0; i < v->feature_count; i++)
-        if (v->features[i]->measure || v->features[i]->cpu->score)
+    for (int i = 0; i < v->feature_count; i++) {
+        const int is_constant = vmafgpu__is_held_constant(v->features[i]);
+        if (c->slopes == 2 && is_constant && (c->max_edit_size || c->map_block_size))
             return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
-                                 "config.%s: feature %s does not support %s (%d); use only adm, vif and motion", field,
-                                 v->features[i]->name, what, size);
+                                 "config.%s: feature %s does not support %s (%d); use vmafgpu_slopes_next() only",
+                                 c->max_edit_size ? "max_edit_size" : "map_block_size", v->features[i]->name,
+                                 c->max_edit_size ? "edits" : "maps",
+                                 c->max_edit_size ? c->max_edit_size : c->map_block_size);
+        if ((v->features[i]->measure || v->features[i]->cpu->score) && !(c->slopes == 2 && is_constant))
+            return vmafgpu__fail(v, VMAFGPU_ERROR_FEATURE,
+                                 "config.%s: feature %s does not support %s (%d); use only adm, vif and motion%s",
+                                 field, v->features[i]->name, what, size,
+                                 c->slopes && is_constant ? ", or config.slopes 2, which holds cambi constant" : "");
+    }
     if (c->slopes && !v->model_count)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.slopes: requires a model (1)");
+        return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.slopes: requires a model (%d)", c->slopes);
     if (c->map_block_size && c->map_block_size < VMAFGPU__LEAST_BLOCK)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "config.map_block_size: out of range (%d); use 0 or %d..%d",
                              c->map_block_size, VMAFGPU__LEAST_BLOCK, VMAFGPU__MAX_EDIT);
@@ -33036,6 +33770,15 @@ typedef struct vmafgpu__edits_counted {
     vmafgpu__editor editor;
 } vmafgpu__edits_counted;
 
+/* Whether a column contains a value that config.slopes 2 regards as constant. */
+static int vmafgpu__is_constant_column(const vmafgpu__extractor *e, int column) {
+    const vmafgpu__column *list = e->feature->columns;
+    int count = 0;
+    while (list[count].name && list[count].turn == 0)
+        count++;
+    return vmafgpu__is_held_constant(e->feature) && column >= e->columns[0] && column < e->columns[0] + count;
+}
+
 /* Checks whether the derivatives with respect to the sums describe the first model completely. They do not if the model
  * uses two variants of a feature, or columns that are not scores. */
 static vmafgpu_result vmafgpu__edits_check_slopes(vmafgpu *v) {
@@ -33043,13 +33786,16 @@ static vmafgpu_result vmafgpu__edits_check_slopes(vmafgpu *v) {
     for (int i = 0; i < x->smooth.inputs; i++) {
         const vmafgpu__smooth_input *in = &x->smooth.input[i];
         int has_slope = in->kind == VMAFGPU__SMOOTH_KNOWN ? x->known[i] < 0 : in->is_shown;
-        for (int k = 0; k < v->extractor_count; k++)
-            has_slope |= vmafgpu__edits_is_motion(&v->extractors[k], x->known[i]);
+        for (int k = 0; k < v->extractor_count; k++) {
+            const vmafgpu__extractor *e = &v->extractors[k];
+            has_slope |= vmafgpu__edits_is_motion(e, x->known[i]) || vmafgpu__is_constant_column(e, x->known[i]);
+        }
         if (!has_slope)
             return vmafgpu__fail(v, VMAFGPU_ERROR_MODEL,
-                                 "config.slopes: input %s of model %s is not supported (1); use one variant of each "
+                                 "config.slopes: input %s of model %s is not supported (%d); use one variant of each "
                                  "feature",
-                                 v->models[0].model->svms[0].feature_names[i], v->models[0].model->name);
+                                 v->models[0].model->svms[0].feature_names[i], v->models[0].model->name,
+                                 v->config.slopes);
     }
     return VMAFGPU_OK;
 }
@@ -34381,7 +35127,7 @@ static void vmafgpu__set_defaults(vmafgpu_config *c) {
     X(live, 0, 1) \
     X(map_block_size, 0, VMAFGPU__MAX_EDIT) \
     X(max_edit_size, 0, VMAFGPU__MAX_EDIT) \
-    X(slopes, 0, 1) \
+    X(slopes, 0, 2) \
     X(float_reciprocal, VMAFGPU_RECIPROCAL_HOST, VMAFGPU_RECIPROCAL_DIVISION) \
     X(colour.matrix, VMAFGPU_MATRIX_UNSTATED, VMAFGPU_MATRIX_BT2020) \
     X(colour.range, VMAFGPU_RANGE_UNSTATED, VMAFGPU_RANGE_FULL) \
@@ -37527,6 +38273,10 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_hold(vmafgpu__v a) {
 #  define vmafgpu__v_srlv64(a, n) VMAFGPU__V(srlv_epi64)(a, n)
 #  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__V(unpacklo_epi16)(a, b)
 #  define vmafgpu__v_unpack_high16(a, b) VMAFGPU__V(unpackhi_epi16)(a, b)
+#  define vmafgpu__v_unpack_low32(a, b) VMAFGPU__V(unpacklo_epi32)(a, b)
+#  define vmafgpu__v_unpack_high32(a, b) VMAFGPU__V(unpackhi_epi32)(a, b)
+#  define vmafgpu__v_unpack_low64(a, b) VMAFGPU__V(unpacklo_epi64)(a, b)
+#  define vmafgpu__v_unpack_high64(a, b) VMAFGPU__V(unpackhi_epi64)(a, b)
 #  define vmafgpu__v_pack16(a, b) VMAFGPU__V(packs_epi16)(a, b)
 #  define vmafgpu__v_pack_u16(a, b) VMAFGPU__V(packus_epi16)(a, b)
 #  define vmafgpu__v_pack32(a, b) VMAFGPU__V(packs_epi32)(a, b)
@@ -37808,6 +38558,10 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_sllv32(vmafgpu__v a, vmafgpu__v n) {
                    wasm_u32x4_shr(wasm_f32x4_convert_i32x4(wasm_v128_andnot(a, wasm_u32x4_shr(a, 8))), 23))
 #  define vmafgpu__v_unpack_low16(a, b) wasm_i16x8_shuffle(a, b, 0, 8, 1, 9, 2, 10, 3, 11)
 #  define vmafgpu__v_unpack_high16(a, b) wasm_i16x8_shuffle(a, b, 4, 12, 5, 13, 6, 14, 7, 15)
+#  define vmafgpu__v_unpack_low32(a, b) wasm_i32x4_shuffle(a, b, 0, 4, 1, 5)
+#  define vmafgpu__v_unpack_high32(a, b) wasm_i32x4_shuffle(a, b, 2, 6, 3, 7)
+#  define vmafgpu__v_unpack_low64(a, b) wasm_i64x2_shuffle(a, b, 0, 2)
+#  define vmafgpu__v_unpack_high64(a, b) wasm_i64x2_shuffle(a, b, 1, 3)
 #  define vmafgpu__v_pack16(a, b) wasm_i8x16_narrow_i16x8(a, b)
 #  define vmafgpu__v_pack_u16(a, b) wasm_u8x16_narrow_i16x8(a, b)
 #  define vmafgpu__v_pack32(a, b) wasm_i16x8_narrow_i32x4(a, b)
@@ -37980,6 +38734,10 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__v_gather32(const void *p, vmafgpu__v index) 
 #  define vmafgpu__v_leading_zeros32(a) VMAFGPU__V_1(u32, clz, a)
 #  define vmafgpu__v_unpack_low16(a, b) VMAFGPU__V_2(s16, zip1, a, b)
 #  define vmafgpu__v_unpack_high16(a, b) VMAFGPU__V_2(s16, zip2, a, b)
+#  define vmafgpu__v_unpack_low32(a, b) VMAFGPU__V_2(s32, zip1, a, b)
+#  define vmafgpu__v_unpack_high32(a, b) VMAFGPU__V_2(s32, zip2, a, b)
+#  define vmafgpu__v_unpack_low64(a, b) VMAFGPU__V_2(s64, zip1, a, b)
+#  define vmafgpu__v_unpack_high64(a, b) VMAFGPU__V_2(s64, zip2, a, b)
 #  define vmafgpu__v_pack16(a, b) vcombine_s8(vqmovn_s16(VMAFGPU__V_AS(s16, a)), vqmovn_s16(VMAFGPU__V_AS(s16, b)))
 #  define vmafgpu__v_pack_u16(a, b) VMAFGPU__V_NARROW(s16, u8, qmovun, a, b)
 #  define vmafgpu__v_pack32(a, b) VMAFGPU__V_NARROW(s32, s16, qmovn, a, b)

@@ -7,6 +7,7 @@
  *         threads=1,2,4             default: 1, 2, 4, .. up to the number of processors
  *         seconds=0.2 rounds=9      length of a timed run; number of rounds, up to 99
  *         mask=N                    config.cpumask
+ *         slopes=1                  compare scores with scores and slopes instead
  */
 #define _DEFAULT_SOURCE /* clock_gettime, fork, sysconf */
 #define VMAFGPU_IMPLEMENTATION
@@ -23,7 +24,7 @@ enum { PAIRS = 2, MAX_COUNTS = 16, MAX_ROUNDS = 99 };
 
 typedef struct options {
     int width, height, bits; /* 0: all */
-    int counts[MAX_COUNTS], count, rounds;
+    int counts[MAX_COUNTS], count, rounds, slopes;
     unsigned mask;
     double seconds;
 } options;
@@ -70,7 +71,7 @@ static void film_free(film *f) {
     }
 }
 
-static vmafgpu *open_context(const film *f, int threads, unsigned mask) {
+static vmafgpu *open_context(const film *f, int threads, unsigned mask, int slopes) {
     vmafgpu_config config;
     vmafgpu *context = NULL;
     memset(&config, 0, sizeof config);
@@ -81,6 +82,7 @@ static vmafgpu *open_context(const film *f, int threads, unsigned mask) {
     config.threads = threads;
     config.cpumask = mask;
     config.discard_scores = 1;
+    config.slopes = slopes;
     if (vmafgpu_open(&context, &config) != VMAFGPU_OK)
         die(vmafgpu_last_error(context));
     return context;
@@ -98,21 +100,23 @@ static void push(vmafgpu *context, const film *f, int64_t i) {
     }
 }
 
-/* Runs one context for about `o->seconds`. Returns the seconds per pair. If the fastest pair took less than *least,
+/* Runs one context for about `o->seconds`. If `slopes` is not NULL, it receives the slopes of each pair. Returns the seconds per pair. If the fastest pair took less than *least,
  * sets *least to its time. */
-static double run(const film *f, int threads, const options *o, double *least) {
-    vmafgpu *context = open_context(f, threads, o->mask);
-    int64_t pairs = 0;
-    double start, end;
-    push(context, f, 0);
-    push(context, f, 1);
-    start = now();
+static double run(const film *f, int threads, const options *o, float *slopes, double *least) {
+    vmafgpu *context = open_context(f, threads, o->mask, slopes != NULL);
+    int64_t pairs = -2;
+    double start = 0, end;
     do {
         const double before = now();
-        push(context, f, pairs++);
+        start = pairs == 0 ? before : start;
+        if (slopes && vmafgpu_slopes_next(context, slopes, 0, VMAFGPU_MEMORY_HOST) != VMAFGPU_OK)
+            die(vmafgpu_last_error(context));
+        push(context, f, pairs + 2);
+        if (pairs++ < 0)
+            continue;
         end = now();
         *least = end - before < *least ? end - before : *least;
-    } while (end - start < o->seconds);
+    } while (pairs < 1 || end - start < o->seconds);
     vmafgpu_close(context);
     return (end - start) / (double)pairs;
 }
@@ -128,7 +132,7 @@ static double run_processes(const film *f, int count, const options *o, double *
     for (int i = 0; i < count; i++) {
         if (fork() == 0) {
             shared[count + i] = 1e9;
-            shared[i] = run(f, 1, o, &shared[count + i]);
+            shared[i] = run(f, 1, o, NULL, &shared[count + i]);
             _exit(0);
         }
     }
@@ -156,7 +160,7 @@ static void measure(const options *o, int width, int height, int bits) {
         for (int i = 0; i < o->count; i++) {
             const double threads = (double)o->counts[i] / o->counts[0];
             double separate;
-            time[i][round] = run(&f, o->counts[i], o, &least[i]);
+            time[i][round] = run(&f, o->counts[i], o, NULL, &least[i]);
             linear[i][round] = time[0][round] / time[i][round] / threads;
             separate = run_processes(&f, o->counts[i], o, &least_processes[i]);
             first_separate = i ? first_separate : separate;
@@ -166,7 +170,7 @@ static void measure(const options *o, int width, int height, int bits) {
     for (int i = 0; i < o->count; i++) {
         const int n = o->counts[i];
         const double threads = (double)n / o->counts[0];
-        vmafgpu *context = open_context(&f, n, o->mask);
+        vmafgpu *context = open_context(&f, n, o->mask, 0);
         printf("%4dx%-4d %4d %7d %9.2f %9.2f %9.2f %11.2f %9.2f %11.2f %8.1f\n", width, height, bits, n,
                1000 * median(time[i], o->rounds), median(linear[i], o->rounds), median(processes[i], o->rounds),
                1000 * least[i], least[0] / least[i] / threads, least_processes[0] / least_processes[i],
@@ -175,6 +179,35 @@ static void measure(const options *o, int width, int height, int bits) {
         fflush(stdout);
     }
     film_free(&f);
+}
+
+/* Measures one frame size and bit depth, and compares scores with scores and slopes. The last column is the additional
+ * memory per luma sample. */
+static void measure_slopes(const options *o, int width, int height, int bits) {
+    static double time[2][MAX_ROUNDS], ratio[MAX_ROUNDS];
+    float *slopes = (float *)malloc(sizeof(float) * (size_t)width * (size_t)height);
+    film f = film_make(width, height, bits);
+    if (!slopes)
+        die("no memory");
+    for (int i = 0; i < o->count; i++) {
+        double least[2] = { 1e9, 1e9 }, memory[2];
+        for (int round = 0; round < o->rounds; round++) {
+            for (int k = 0; k < 2; k++)
+                time[k][round] = run(&f, o->counts[i], o, k ? slopes : NULL, &least[k]);
+            ratio[round] = time[1][round] / time[0][round];
+        }
+        for (int k = 0; k < 2; k++) {
+            vmafgpu *context = open_context(&f, o->counts[i], o->mask, k);
+            memory[k] = (double)vmafgpu_host_memory(context);
+            vmafgpu_close(context);
+        }
+        printf("%4dx%-4d %4d %7d %9.2f %9.2f %9.2f %11.2f %9.2f %11.2f %8.2f\n", width, height, bits, o->counts[i],
+               1000 * median(time[0], o->rounds), 1000 * median(time[1], o->rounds), median(ratio, o->rounds),
+               1000 * least[0], 1000 * least[1], least[1] / least[0], (memory[1] - memory[0]) / width / height);
+        fflush(stdout);
+    }
+    film_free(&f);
+    free(slopes);
 }
 
 static void parse(options *o, const char *word) {
@@ -188,6 +221,8 @@ static void parse(options *o, const char *word) {
             die("rounds=1..99");
     } else if ((value = value_of(word, "seconds")) != NULL) {
         o->seconds = atof(value);
+    } else if ((value = value_of(word, "slopes")) != NULL) {
+        o->slopes = atoi(value) != 0;
     } else if ((value = value_of(word, "mask")) != NULL) {
         o->mask = (unsigned)atoi(value);
     } else if ((value = value_of(word, "threads")) != NULL) {
@@ -198,7 +233,7 @@ static void parse(options *o, const char *word) {
                 die("threads=1,2,4");
         }
     } else {
-        die("size=WxH bits=N threads=1,2,4 seconds=S rounds=N mask=N");
+        die("size=WxH bits=N threads=1,2,4 seconds=S rounds=N mask=N slopes=1");
     }
 }
 
@@ -212,10 +247,15 @@ int main(int argc, char **argv) {
         o.counts[o.count++] = (int)n;
     for (int i = 1; i < argc; i++)
         parse(&o, argv[i]);
-    printf("%9s %4s %7s %9s %9s %11s %9s %9s %11s %8s\n", "size", "bits", "threads", "ms/pair", "of linear",
-           "processes", "shortest", "of linear", "processes", "MiB");
+    if (o.slopes)
+        printf("%9s %4s %7s %9s %9s %9s %11s %9s %11s %8s\n", "size", "bits", "threads", "ms/pair", "+slopes", "ratio",
+               "shortest", "+slopes", "ratio", "bytes");
+    else
+        printf("%9s %4s %7s %9s %9s %11s %9s %9s %11s %8s\n", "size", "bits", "threads", "ms/pair", "of linear",
+               "processes", "shortest", "of linear", "processes", "MiB");
     for (int i = 0; i < (o.width ? 1 : 3); i++)
         for (int bits = o.bits ? o.bits : 8; bits <= (o.bits ? o.bits : 10); bits += 2)
-            measure(&o, o.width ? o.width : sizes[i][0], o.width ? o.height : sizes[i][1], bits);
+            (o.slopes ? measure_slopes : measure)(&o, o.width ? o.width : sizes[i][0], o.width ? o.height : sizes[i][1],
+                                                  bits);
     return 0;
 }

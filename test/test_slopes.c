@@ -325,6 +325,23 @@ static vmafgpu_frame frame_of(const uint16_t *samples) {
     return f;
 }
 
+static void one_by_one(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    (void)user;
+    for (int i = 0; i < count; i++)
+        task(arg, i);
+}
+
+/* Sets the number of threads. Builds without threads run the tasks one after another. */
+static void use_threads(vmafgpu_config *c, int threads) {
+    c->threads = threads;
+    c->parallel_for = NULL;
+#if defined(VMAFGPU_NO_THREADS) || defined(__wasm__)
+    c->parallel_for = one_by_one;
+#else
+    (void)one_by_one;
+#endif
+}
+
 /* Opens a context and begins editing the pair. */
 static vmafgpu *begin(const vmafgpu_config *c, const pair *p, vmafgpu_score *score) {
     const vmafgpu_frame r = frame_of(p->side[0]), d = frame_of(p->side[1]);
@@ -573,10 +590,7 @@ static void check_bits(void) {
         for (int variant = 0; variant < 6; variant++) {
             static const unsigned masks[] = { ~0u, 0, 16 };
             c.cpumask = masks[variant % 3];
-            c.threads = variant < 3 ? 1 : 7;
-#ifdef VMAFGPU_NO_THREADS
-            c.threads = 1;
-#endif
+            use_threads(&c, variant < 3 ? 1 : 7);
             snprintf(test_where, sizeof test_where, "bits of case %d, cpumask %u, %d threads", (int)i, c.cpumask,
                      c.threads);
             slopes_of(&c, &p, variant ? other : first, &score);
@@ -712,7 +726,13 @@ static void check_call(void) {
                   VMAFGPU_ERROR_ARGUMENT);
         CHECK_HAS(vmafgpu_last_error(v), wrong[i].words);
     }
+    for (size_t i = 1; i < sizeof wrong / sizeof *wrong; i++) {
+        CHECK_INT(vmafgpu_slopes_next(v, wrong[i].slopes, wrong[i].pitch, (vmafgpu_memory)wrong[i].memory),
+                  VMAFGPU_ERROR_ARGUMENT);
+        CHECK_HAS(vmafgpu_last_error(v), wrong[i].words);
+    }
     CHECK_INT(vmafgpu_edit_slopes(NULL, plain, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_slopes_next(NULL, plain, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_ARGUMENT);
     vmafgpu_close(v);
     free_pair(&p);
 }
@@ -748,6 +768,7 @@ static void expected_slopes(const vmafgpu_config *of, const pushed_clip *clip, i
     c.cpumask = ~0u;
     c.threads = 1;
     c.parallel_for = NULL;
+    memset(&c.allocator, 0, sizeof c.allocator);
     CHECK_INT(vmafgpu_open(&v, &c), VMAFGPU_OK);
     CHECK_INT(vmafgpu_edit_begin(v, &clip->reference[i], &clip->distorted[i], i ? &clip->reference[i - 1] : NULL,
                                  i + 1 < count && !c.live ? &clip->reference[i + 1] : NULL, NULL),
@@ -804,10 +825,7 @@ static void check_pushed(int w, int h, int depth, int is_live, int subsample) {
     c.live = is_live;
     c.subsample = subsample;
     c.cpumask = masks[below(3)];
-    c.threads = below(2) ? 1 : 7;
-#ifdef VMAFGPU_NO_THREADS
-    c.threads = 1;
-#endif
+    use_threads(&c, below(2) ? 1 : 7);
     snprintf(test_where, sizeof test_where, "pushed, %dx%d, %d bits, cpumask %u, %d threads, live %d, subsample %d", w,
              h, depth, c.cpumask, c.threads, is_live, subsample);
     CHECK_INT(vmafgpu_open(&v, &c), VMAFGPU_OK);
@@ -838,17 +856,250 @@ static void check_pushed(int w, int h, int depth, int is_live, int subsample) {
     free_clip(&clip);
 }
 
+/* Tests requests that are cancelled or replaced, calls in an unusual order, and that nothing is allocated after the
+ * open. */
+static void check_requests(void) {
+    enum { W = 40, H = 36, PLANES = 6 };
+    static float expected[W * H];
+    pushed_clip clip;
+    plane p[PLANES];
+    make_clip(&clip, W, H, 8);
+    vmafgpu_config c = config_of(&clip.pairs[0], NULL);
+    vmafgpu *v = NULL;
+    c.max_edit_size = 0;
+    c.allocator.allocate = counted;
+    c.allocator.release = release;
+    for (int i = 0; i < PLANES; i++)
+        p[i] = make_plane(W, H);
+    snprintf(test_where, sizeof test_where, "requests");
+    CHECK_INT(vmafgpu_open(&v, &c), VMAFGPU_OK);
+#define REQUEST(i) CHECK_INT(vmafgpu_slopes_next(v, p[i].top, 4 * p[i].pitch, VMAFGPU_MEMORY_PINNED), VMAFGPU_OK)
+#define PUSH(i)    CHECK_INT(vmafgpu_push(v, &clip.reference[i], &clip.distorted[i]), VMAFGPU_OK)
+    CHECK_INT(vmafgpu_edit_slopes(v, expected, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_STATE);
+    CHECK_HAS(vmafgpu_last_error(v), "config.max_edit_size is 0");
+    /* cancelled: by NULL, by a reset before the push, and by a reset before the score is ready */
+    REQUEST(0);
+    CHECK_INT(vmafgpu_slopes_next(v, NULL, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+    PUSH(0);
+    const long started = allocations; /* the first push allocates a list of scores */
+    REQUEST(0);
+    CHECK_INT(vmafgpu_reset(v), VMAFGPU_OK);
+    PUSH(0);
+    REQUEST(1);
+    PUSH(1);
+    CHECK_INT(vmafgpu_reset(v), VMAFGPU_OK);
+    /* a failed push keeps the request, and another request replaces it */
+    REQUEST(0);
+    CHECK_INT(vmafgpu_push(v, &clip.reference[0], NULL), VMAFGPU_ERROR_ARGUMENT);
+    REQUEST(2);
+    CHECK_INT(vmafgpu_push(v, &clip.reference[0], NULL), VMAFGPU_ERROR_ARGUMENT);
+    PUSH(0);
+    CHECK(plane_has(&p[2], NULL, W, H));
+    CHECK_INT(vmafgpu_push_following(v, &clip.reference[1]), VMAFGPU_OK);
+    expected_slopes(&c, &clip, 0, 2, expected);
+    CHECK(plane_has(&p[2], expected, W, H));
+    CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
+    /* the flush writes slopes; a request after the flush waits until the reset, which cancels it */
+    CHECK_INT(vmafgpu_reset(v), VMAFGPU_OK);
+    PUSH(0);
+    REQUEST(3);
+    PUSH(1);
+    CHECK(plane_has(&p[3], NULL, W, H));
+    CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
+    expected_slopes(&c, &clip, 1, 2, expected);
+    CHECK(plane_has(&p[3], expected, W, H));
+    REQUEST(0);
+    CHECK_INT(vmafgpu_push(v, &clip.reference[2], &clip.distorted[2]), VMAFGPU_ERROR_STATE);
+    CHECK_INT(vmafgpu_reset(v), VMAFGPU_OK);
+    /* closed while a pair waits */
+    PUSH(0);
+    REQUEST(4);
+    PUSH(1);
+    REQUEST(5);
+    CHECK_INT(allocations, started);
+    vmafgpu_close(v);
+#undef REQUEST
+#undef PUSH
+    for (int i = 0; i < PLANES; i++) {
+        CHECK(i == 2 || i == 3 || plane_has(&p[i], NULL, W, H));
+        free(p[i].memory);
+    }
+    free_clip(&clip);
+}
+
+/* Runs only the first task, for the slopes: the scores need all tasks. */
+static int skips_tasks;
+
+static void skip_tasks(void *user, int count, void (*task)(void *arg, int index), void *arg) {
+    (void)user;
+    for (int i = 0; i < (skips_tasks ? 1 : count); i++)
+        task(arg, i);
+}
+
+static void start_skipping(void *user, const vmafgpu_score *score) {
+    (void)user, (void)score;
+    skips_tasks = 1;
+}
+
+/* Tests that slopes are complete even if config.parallel_for skips tasks, and that pushes without slopes have the same
+ * scores. */
+static void check_parallel(void) {
+    enum { W = 70, H = 300 };
+    static float expected[W * H], got[W * H];
+    pair p = make_pair(W, H, 8, ENHANCED, 4);
+    const vmafgpu_frame r = frame_of(p.side[0]), d = frame_of(p.side[1]);
+    double scores[2] = { 0, 1 };
+    for (int i = 0; i < 3; i++) {
+        vmafgpu_config c = config_of(&p, NULL);
+        vmafgpu_score score;
+        vmafgpu *v = NULL;
+        snprintf(test_where, sizeof test_where, "parallel_for, case %d", i);
+        c.max_edit_size = 0;
+        c.live = 1;
+        c.slopes = i < 2;
+        c.threads = 3;
+        c.parallel_for = skip_tasks;
+        c.on_score = i == 1 ? start_skipping : NULL;
+        skips_tasks = 0;
+        CHECK_INT(vmafgpu_open(&v, &c), VMAFGPU_OK);
+        if (i < 2)
+            CHECK_INT(vmafgpu_slopes_next(v, i ? got : expected, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push(v, &r, &d), VMAFGPU_OK);
+        if (CHECK_INT(vmafgpu_score_at(v, 0, &score), VMAFGPU_OK))
+            scores[i > 0] = score.score;
+        CHECK_BITS(scores[i > 0], scores[0]);
+        vmafgpu_close(v);
+    }
+    CHECK(memcmp(expected, got, sizeof got) == 0);
+    free_pair(&p);
+}
+
+static long allocations_left;
+
+static void *limited(void *user, size_t size) {
+    return allocations_left-- > 0 ? counted(user, size) : NULL;
+}
+
+static void check_memory(void) {
+    pair p = make_pair(33, 35, 8, DULL, 1);
+    vmafgpu_config c = config_of(&p, NULL);
+    int result = VMAFGPU_ERROR_MEMORY;
+    long most = 0;
+    c.max_edit_size = 0;
+    c.allocator.allocate = limited;
+    c.allocator.release = release;
+    for (; most < 100 && result == VMAFGPU_ERROR_MEMORY; most++) {
+        vmafgpu *v = NULL;
+        snprintf(test_where, sizeof test_where, "memory for %ld allocations", most);
+        allocations_left = most;
+        result = vmafgpu_open(&v, &c);
+        vmafgpu_close(v);
+    }
+    CHECK(result == VMAFGPU_OK && most > 3);
+    free_pair(&p);
+}
+
+/* ---- v1 models ---- */
+
+/* Tests config.slopes 2. The inputs of the model that depend on luma are adm3 and, if the chroma is undistorted, the
+ * chroma feature, which then depends on adm3. So the slopes of the model are those of adm3, times a derivative that is
+ * known from finite differences of predictions. */
+static void check_constant(int has_chroma_distortion) {
+    enum { W = 320, H = 240, CHROMA = W * H / 4 };
+    static float by_model[2][W * H], by_feature[W * H];
+    static uint16_t chroma[2][CHROMA];
+    static double features[64];
+    static const unsigned masks[] = { ~0u, 0, 16 };
+    const double step = 1e-3;
+    pair p = make_pair(W, H, 8, DULL, 7);
+    vmafgpu_frame side[2];
+    vmafgpu_model_config m;
+    vmafgpu_gradient gradient;
+    vmafgpu_score score;
+    vmafgpu *v = NULL;
+    single s;
+    double product = 0, squares[2] = { 0, 0 }, change = 0;
+    for (int i = 0; i < 2; i++) {
+        for (int k = 0; k < CHROMA; k++)
+            chroma[i][k] = (uint16_t)(128 + noise(k % (W / 2), k / (W / 2), 7, 3) / 700 +
+                                      (i && has_chroma_distortion ? hash_of(k, 1, 2) / 4000 : 0));
+        side[i] = frame_of(p.side[i]);
+        side[i].data[1] = side[i].data[2] = chroma[i];
+    }
+    memset(&m, 0, sizeof m);
+    m.model = vmafgpu_builtin_model("vmaf_v1.0.16_3d0h");
+    m.disable_clip = m.disable_transform = 1;
+    vmafgpu_config c = config_of(&p, &m);
+    c.chroma = VMAFGPU_CHROMA_420;
+    c.max_edit_size = 0;
+    c.slopes = 2;
+    for (int i = 0; i < 6; i++) {
+        c.cpumask = masks[i % 3];
+        c.live = i & 1;
+        snprintf(test_where, sizeof test_where, "constant cambi, chroma distortion %d, cpumask %u, live %d",
+                 has_chroma_distortion, c.cpumask, c.live);
+        CHECK_INT(vmafgpu_open(&v, &c), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_slopes_next(v, by_model[i > 0], 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push(v, &side[0], &side[1]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
+        CHECK(i == 0 || memcmp(by_model[0], by_model[1], sizeof by_model[0]) == 0);
+        if (i < 5)
+            vmafgpu_close(v);
+    }
+    CHECK_INT(vmafgpu_score_at(v, 0, &score), VMAFGPU_OK);
+    memcpy(features, score.values, sizeof(double) * (size_t)vmafgpu_column_count(v));
+    int column = -1;
+    for (int i = 0; i < vmafgpu_column_count(v); i++)
+        if (strncmp(vmafgpu_column_name(v, i), "integer_adm3", 12) == 0)
+            column = i;
+    for (int sign = 1; sign >= -1 && CHECK(column >= 0); sign -= 2) {
+        features[column] += sign * step;
+        CHECK_INT(vmafgpu_predict(v, features, &score), VMAFGPU_OK);
+        features[column] -= sign * step;
+        change += sign * score.score / (2 * step);
+    }
+    vmafgpu_close(v);
+
+    make_single(&s, "VMAF_integer_feature_adm3_score",
+                "adm_dlm_weight=0.7:adm_enhn_gain_limit=1:adm_noise_weight=0.02:adm_norm_view_dist=3:"
+                "adm_ref_display_height=1080:adm_min_val=0.5:adm_csf_mode=2");
+    c = config_of(&p, &s.config);
+    v = begin(&c, &p, NULL);
+    CHECK_INT(vmafgpu_edit_slopes(v, by_feature, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_edit_gradient(v, &gradient), VMAFGPU_OK);
+    vmafgpu_close(v);
+    const double x = sqrt(-4 * log(gradient.prediction / 100)) - 0.5, by_x = -0.5 * (x + 0.5) * gradient.prediction;
+    for (int i = 0; i < W * H; i++) {
+        const double a = by_model[0][i], b = by_feature[i] * change / by_x;
+        product += a * b;
+        squares[0] += a * a;
+        squares[1] += b * b;
+    }
+    snprintf(test_where, sizeof test_where, "constant cambi, chroma distortion %d", has_chroma_distortion);
+    if (getenv("TEST_VERBOSE"))
+        printf("%s: cosine %.9f, ratio %.6f\n", test_where, product / sqrt(squares[0] * squares[1]),
+               sqrt(squares[0] / squares[1]));
+    CHECK(squares[0] > 0 && product / sqrt(squares[0] * squares[1]) > 1 - 1e-6);
+    CHECK(fabs(sqrt(squares[0] / squares[1]) - 1) < 1e-2);
+    free_pair(&p);
+}
+
 static void check_refused(void) {
     static const struct {
         const char *model, *field;
         int result;
         const char *words;
     } cases[] = {
-        { "vmaf_v1.0.16_3d0h", "", VMAFGPU_ERROR_FEATURE, "config.slopes: feature cambi does not support slopes (1)" },
+        { "vmaf_v1.0.16_3d0h", "", VMAFGPU_ERROR_FEATURE,
+          "config.slopes: feature cambi does not support slopes (1); use only "
+          "adm, vif and motion, or config.slopes 2, which holds cambi constant" },
         { "vmaf_float_v0.6.1", "", VMAFGPU_ERROR_FEATURE, "does not support slopes (1)" },
         { "vmaf_v0.6.1", "size", VMAFGPU_OK, "" },
         { NULL, "features", VMAFGPU_ERROR_ARGUMENT, "config.slopes: requires a model (1)" },
-        { "vmaf_v0.6.1", "range", VMAFGPU_ERROR_ARGUMENT, "config.slopes: out of range (2)" },
+        { "vmaf_v0.6.1", "range", VMAFGPU_ERROR_ARGUMENT, "config.slopes: out of range (3)" },
+        { "vmaf_v1.0.16_3d0h", "constant", VMAFGPU_ERROR_FEATURE,
+          "config.max_edit_size: feature cambi does not support edits (256); use vmafgpu_slopes_next() only" },
+        { "vmaf_float_v0.6.1", "constant", VMAFGPU_ERROR_FEATURE, "does not support slopes (2)" },
         { "vmaf_v0.6.1", "predict", VMAFGPU_ERROR_ARGUMENT, "config.slopes: conflicts with config.predict_only" },
         { "vmaf_v0.6.1", "cuda", VMAFGPU_ERROR_BACKEND, "config.slopes: slopes are not supported on GPUs" },
         { "vmaf_v0.6.1", "hip", VMAFGPU_ERROR_BACKEND, "config.slopes: slopes are not supported on GPUs" },
@@ -869,6 +1120,8 @@ static void check_refused(void) {
         if (strcmp(field, "size") == 0)
             c.max_edit_size = 0;
         if (strcmp(field, "range") == 0)
+            c.slopes = 3;
+        if (strcmp(field, "constant") == 0)
             c.slopes = 2;
         if (strcmp(field, "features") == 0) {
             c.features = &f;
@@ -962,6 +1215,11 @@ int main(void) {
     check_call();
     for (int i = 0; i < 8; i++)
         check_pushed(17 + below(80), 17 + below(60), 8 + below(9), i & 1, 1 + (i >> 1 & 1));
+    check_requests();
+    check_parallel();
+    check_memory();
+    check_constant(0);
+    check_constant(1);
     check_refused();
     check_inputs();
     return test_end();

@@ -226,7 +226,8 @@ calls_features  := video
 calls_align     := align video
 calls_scale     := cut scale video
 calls_page      := html plot png scores xxh64
-$(foreach name,golden features align scale page,$(eval \
+calls_slopemap  := png slopemap xxh64
+$(foreach name,golden features align scale page slopemap,$(eval \
     $(BUILD)/test/test_$(name)$(EXE): $(calls_$(name):%=$(BUILD)/tool/%.o)))
 
 $(BUILD)/test/test_%$(EXE): test/test_%.c $(BUILD)/vmafgpu.o $(test_heads) vmafgpu.h Makefile | $(BUILD)/test
@@ -288,7 +289,8 @@ $(BUILD)/test/libsimulated_%.so:
 	$(CXX) -shared $(SANFLAGS) -o $@ $^ -lpthread
 
 # Programs that test scripts may call
-called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) $(BUILD)/vmafgpu$(EXE) $(examples) \
+called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) \
+              $(BUILD)/test/test_slopemap$(EXE) $(BUILD)/vmafgpu$(EXE) $(examples) \
               $(if $(WINDOWS),,libvmaf shared $(BUILD)/fuzz/levels $(BUILD)/replay \
                   $(addprefix $(BUILD)/test/,libvmaf_client libvmaf_hostile fuzz_libvmaf fuzz_api)) \
               $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))

@@ -54,7 +54,7 @@ mkdir -p "$logs" || exit 1
 programs='test_levels test_figures test_golden test_features test_float_ssim test_edges test_edits test_float_adm
           test_speed_temporal test_psnr_hvs test_pixels test_ciede test_v1 test_memory test_frames test_stream
           test_model test_config test_threads test_live test_private test_outside test_blobs test_align test_scale
-          test_page test_stack test_functions test_describe test_slopes'
+          test_page test_stack test_functions test_describe test_slopes test_slopemap'
 if [ -n "$TESTS" ]; then
     tests=$TESTS
 else
@@ -62,7 +62,7 @@ else
     # These use Unix pipes and file names.
     [ "$EXE" = .exe ] ||
         tests="fuzz_levels.sh test_tool.sh test_first_use.sh test_libvmaf.sh test_align.sh test_html.sh test_state.sh
-               test_terminal.sh $tests"
+               test_slopes.sh test_terminal.sh $tests"
     # Under a RUNNER, simulated GPUs would take hours. Tests that compile the header or the kernels themselves, and
     # tests of texts, do not depend on how BUILD was compiled, so they run only in ordinary builds.
     [ -n "$RUNNER$EXE" ] || tests="test_gpu.sh test_fuzz_api.sh $tests"

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import warnings
 import weakref
 
 BUILD = os.path.abspath(sys.argv.pop(1) if len(sys.argv) > 1 else "build")
@@ -31,6 +32,12 @@ try:
     import numpy
 except ImportError:
     numpy = None
+try:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import torch
+except ImportError:
+    torch = None
 W, H = 64, 48
 COLOUR = {"matrix": "bt709", "range": "limited", "siting": "left"}
 
@@ -602,6 +609,180 @@ class Scoring(unittest.TestCase):
             thread.join()
 
 
+@unittest.skipUnless(torch, "PyTorch is not installed")
+class Torch(unittest.TestCase):
+    """The loss for PyTorch: scores of the library, slopes as gradients."""
+
+    def setUp(self):
+        """Smooth pictures with texture that pans, and blurred copies with a different contrast."""
+        source = torch.Generator().manual_seed(1)
+        wide = torch.rand(1, 1, 20, 24, generator=source)
+        wide = torch.nn.functional.interpolate(wide, size=(160, 192), mode="bicubic", align_corners=False)
+        wide = (wide + torch.rand(wide.shape, generator=source) / 8).clamp(0.05, 0.95)
+        self.r = torch.stack([wide[0, 0, 2 * i:2 * i + 96, 3 * i:3 * i + 128] for i in range(4)])
+        blurred = torch.nn.functional.avg_pool2d(self.r[:, None], 3, 1, 1, count_include_pad=False)[:, 0]
+        self.d = 0.1 + 0.8 * blurred
+        self.r, self.d = (torch.round(side * 255) / 255 for side in (self.r, self.d))
+
+    @staticmethod
+    def frames(side, bit_depth=8):
+        """The code values of pictures, as bytes."""
+        values = torch.round(side.double().clamp(0, 1) * (2 ** bit_depth - 1)).to(torch.int64).flatten(1).tolist()
+        return [struct.pack("<%d%s" % (len(v), "B" if bit_depth == 8 else "H"), *v) for v in values]
+
+    def gradient(self, **options):
+        d = self.d.clone().requires_grad_()
+        loss = vmafgpu.torch_loss(self.r, d, **options)
+        loss.backward()
+        return loss.item(), d.grad
+
+    def test_scores(self):
+        for bit_depth in (8, 10, 16):
+            r, d = self.frames(self.r, bit_depth), self.frames(self.d, bit_depth)
+            options = dict(width=128, height=96, chroma="400", bit_depth=bit_depth)
+            got = vmafgpu.torch_score(self.r, self.d, bit_depth=bit_depth, is_clip=True)
+            self.assertEqual(got.dtype, torch.float64)
+            self.assertEqual(bits(got.tolist()), bits(vmafgpu.score(r, d, **options)["vmaf"]))
+            got = vmafgpu.torch_score(self.r, self.d, bit_depth=bit_depth)
+            single = [vmafgpu.score([a], [b], **options).mean for a, b in zip(r, d)]
+            self.assertEqual(bits(got.tolist()), bits(single))
+            loss = vmafgpu.torch_loss(self.r, self.d, bit_depth=bit_depth)
+            self.assertEqual(bits([loss.item()]), bits([(100 - got.mean()).item()]))
+        neg = vmafgpu.torch_score(self.r, self.d, model="vmaf_v0.6.1neg", is_clip=True)
+        r, d = self.frames(self.r), self.frames(self.d)
+        self.assertEqual(bits(neg.tolist()), bits(vmafgpu.score(r, d, models="vmaf_v0.6.1neg", width=128, height=96,
+                                                                chroma="400")["vmaf"]))
+
+    def test_types_and_shapes(self):
+        expected = vmafgpu.torch_score(self.r, self.d)
+        for kind in (torch.float64, torch.float32):
+            self.assertTrue(torch.equal(vmafgpu.torch_score(self.r.to(kind), self.d.to(kind)), expected))
+        whole = [torch.round(side * 255).to(torch.uint8) for side in (self.r, self.d)]
+        self.assertTrue(torch.equal(vmafgpu.torch_score(*whole), expected))
+        self.assertTrue(torch.equal(vmafgpu.torch_score(self.r[:, None], self.d[:, None]), expected))
+        self.assertTrue(torch.equal(vmafgpu.torch_score(self.r[2], self.d[2]), expected[2:3]))
+        wide = torch.stack([self.r, self.d], -1)
+        self.assertTrue(torch.equal(vmafgpu.torch_score(wide[..., 0], wide[..., 1]), expected))
+        deep = [torch.round(side.double() * 65535).to(torch.int32).to(torch.int16) for side in (self.r, self.d)]
+        expected = vmafgpu.torch_score(self.r, self.d, bit_depth=16)
+        self.assertTrue(torch.equal(vmafgpu.torch_score(*deep, bit_depth=16), expected))
+        for shape in ((96, 128), (4, 96, 128), (4, 1, 96, 128)):
+            for kind in (torch.float64, torch.float32, torch.float16, torch.bfloat16):
+                d = self.d[:1 if len(shape) == 2 else 4].reshape(shape).to(kind).requires_grad_()
+                vmafgpu.torch_loss(self.r[:1 if len(shape) == 2 else 4].reshape(shape).to(kind), d).backward()
+                self.assertEqual((d.grad.shape, d.grad.dtype), (d.shape, kind))
+                self.assertGreater(d.grad.abs().max().item(), 0)
+
+    def test_gradient_is_slopes(self):
+        """The gradient has the bits of the slopes, times the scale of the code values."""
+        for bit_depth in (8, 10):
+            _, gradient = self.gradient(bit_depth=bit_depth, is_clip=True)
+            r, d = self.frames(self.r, bit_depth), self.frames(self.d, bit_depth)
+            with vmafgpu.Scorer(128, 96, chroma="400", bit_depth=bit_depth, slopes=1, max_edit_size=1) as scorer:
+                frame = [vmafgpu._T["vmafgpu_frame"](pitch=(128 * (1 if bit_depth == 8 else 2), 0, 0))
+                         for _ in range(4)]
+                for n in range(4):
+                    for f, data in zip(frame, (r[n], d[n], r[max(n - 1, 0)], r[min(n + 1, 3)])):
+                        f.data[0] = ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p)
+                    scorer._check(vmafgpu.lib.vmafgpu_edit_begin(scorer._v, frame[0], frame[1], frame[2] if n else None,
+                                                                 frame[3] if n < 3 else None, None))
+                    slopes = (ctypes.c_float * (96 * 128))()
+                    scorer._check(vmafgpu.lib.vmafgpu_edit_slopes(scorer._v, slopes, 0, 0))
+                    expected = torch.tensor(list(slopes)).reshape(96, 128) * (-0.25 * (2 ** bit_depth - 1))
+                    self.assertTrue(torch.equal(gradient[n], expected))
+
+    def test_central_differences(self):
+        """The loss changes as the gradient says, for a structured change of one code value per sample."""
+        for options in ({}, {"is_clip": True}, {"model": "vmaf_v0.6.1neg"}):
+            _, gradient = self.gradient(bit_depth=10, **options)
+            for change in (self.r - self.d, 0.5 - self.d):
+                change = change.clamp(-1 / 1023, 1 / 1023)
+                up, down = (vmafgpu.torch_loss(self.r, self.d + sign * change, bit_depth=10, **options).item()
+                            for sign in (1, -1))
+                predicted = (gradient.double() * change.double()).sum().item()
+                self.assertLess(abs((up - down) / 2 - predicted), 0.05 * abs(predicted), (up, down, predicted))
+
+    def test_descent(self):
+        """A small step against the gradient lowers the loss; each picture has its own weight."""
+        loss, gradient = self.gradient()
+        better = vmafgpu.torch_loss(self.r, self.d - gradient.sign() / 255)
+        self.assertLess(better.item(), loss - 0.5)
+        d, weights = self.d.clone().requires_grad_(), torch.tensor([1.0, 0.0, -2.0, 0.5], dtype=torch.float64)
+        (vmafgpu.torch_score(self.r, d) * weights).sum().backward()
+        self.assertTrue(torch.equal(d.grad, gradient * (-4 * weights[:, None, None]).float()))
+
+    def test_straight_through(self):
+        d = self.d.clone()
+        d[:, :8] = 1.25
+        clamped, d = d.clamp(0, 1).requires_grad_(), d.requires_grad_()
+        for side in (d, clamped):
+            vmafgpu.torch_loss(self.r, side).backward()
+        self.assertTrue(torch.equal(d.grad, clamped.grad))
+        self.assertGreater(d.grad[:, :8].abs().max().item(), 0)
+
+    def test_errors(self):
+        r, d = self.r, self.d
+        nan = d.clone()
+        nan[1, 2, 3] = float("nan")
+        for error, words, arguments, options in (
+                (ValueError, "must have the shape", (r, d[:2]), {}),
+                (ValueError, "must be luma of shape", (r[:3, None].expand(3, 3, 96, 128),) * 2, {}),
+                (ValueError, "must be luma of shape", (r[0, 0], d[0, 0]), {}),
+                (ValueError, "must be luma of shape", (r[:0], d[:0]), {}),
+                (ValueError, "distorted: contains values that are not finite", (r, nan), {}),
+                (ValueError, "bit_depth: must be 8 to 16, not 7", (r, d), {"bit_depth": 7}),
+                (TypeError, "distorted: must have a floating-point type", (r, d.to(torch.int32)), {}),
+                (TypeError, "reference: must have .* int16 or uint16, not torch.uint8", (r.to(torch.uint8), d),
+                 {"bit_depth": 10}),
+                (TypeError, "device meta is not supported", (r.to("meta"), d.to("meta")), {}),
+                (TypeError, "unexpected keyword", (r, d), {"depth": 8}),
+                (vmafgpu.Error, "slopes: feature float_adm does not support slopes", (r, d),
+                 {"model": "vmaf_float_v0.6.1"}),
+                (vmafgpu.Error, "width", (r[:, :9, :9], d[:, :9, :9]), {})):
+            with self.assertRaisesRegex(error, words):
+                vmafgpu.torch_loss(*arguments, **options)
+        with self.assertRaisesRegex(AttributeError, "has no attribute torch_losses"):
+            vmafgpu.torch_losses
+        with self.assertRaisesRegex(RuntimeError, "does not require grad|differentiate twice"):
+            side = d.clone().requires_grad_()
+            first, = torch.autograd.grad(vmafgpu.torch_loss(r, side), side, create_graph=True)
+            first.sum().backward()
+
+    def test_memory(self):
+        """Contexts are reused and their number is limited; steps need no more memory."""
+        module = sys.modules["vmafgpu_torch"] if "vmafgpu_torch" in sys.modules else __import__("vmafgpu_torch")
+        for n in range(12):
+            vmafgpu.torch_score(self.r[:, :64 + n], self.d[:, :64 + n])
+        self.assertEqual(len(module._drawers), module._CONTEXTS)
+        for _ in range(3):
+            self.gradient()
+        before = list(module._drawers.values())[-1]
+        if not os.path.exists("/proc/self/statm"):
+            return
+        with open("/proc/self/statm") as file:
+            pages = int(file.read().split()[1])
+        for _ in range(40):
+            self.gradient()
+        self.assertIs(before, list(module._drawers.values())[-1])
+        with open("/proc/self/statm") as file:
+            self.assertLess(int(file.read().split()[1]) - pages, 40 * 96 * 128 * 4 * 4 // 4096 // 2)
+
+    def test_threads(self):
+        """Each thread has its own contexts."""
+        expected, results = self.gradient(is_clip=True)[1], {}
+
+        def run(n):
+            results[n] = [self.gradient(is_clip=True, threads=1)[1] for _ in range(3)]
+        threads = [threading.Thread(target=run, args=(n,)) for n in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for n in range(3):
+            for gradient in results[n]:
+                self.assertTrue(torch.equal(gradient, expected))
+
+
 class Documents(unittest.TestCase):
     """The Python code in README.md and examples/python/README.md runs."""
 
@@ -631,7 +812,12 @@ class Documents(unittest.TestCase):
     def test_readme(self):
         with open(os.path.join(TOP, "examples", "python", "README.md"), encoding="utf-8") as file:
             code = re.findall(r"^```python\n(.*?)^```", file.read(), flags=re.S | re.M)
-        self.assertEqual(len(code), 1)
+        self.assertEqual(len(code), 2)
+        if torch:
+            names = {"reference": torch.full((2, 1, H, W), 0.5), "distorted": torch.rand(2, 1, H, W).requires_grad_()}
+            exec(code[1], names)
+            self.assertEqual(names["distorted"].grad.shape, (2, 1, H, W))
+            self.assertEqual(names["scores"].shape, (2,))
         frame = Array(noise(1, W * H), (H, W))
         side, printed = Array(b"".join(map(luma, clip(1, 3))), (3, H, W)), []
         exec(code[0].replace("1920, 1080", "%d, %d" % (W, H)), {

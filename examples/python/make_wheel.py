@@ -69,8 +69,8 @@ def main():
     module = read(os.path.join(here, "vmafgpu.py"))
     description = re.search(r'"""(.*?)"""', module.decode(), flags=re.S)[1]
     info = "vmafgpu-%s.dist-info/" % version
-    files = {"vmafgpu.py": module, "vmafgpu_files/vmafgpu.h": public,
-             "vmafgpu_files/" + os.path.basename(found[0]): library}
+    files = {"vmafgpu.py": module, "vmafgpu_torch.py": read(os.path.join(here, "vmafgpu_torch.py")),
+             "vmafgpu_files/vmafgpu.h": public, "vmafgpu_files/" + os.path.basename(found[0]): library}
     for name in ("vmafgpu_kernels.nvidia", "vmafgpu_kernels.amd"):
         if os.path.exists(os.path.join(build, name)):
             files["vmafgpu_files/" + name] = read(os.path.join(build, name))

@@ -11,6 +11,7 @@
             for frame in scorer.push(reference, distorted):         # the scores that are ready
                 print(frame.index, frame.score, frame.features["integer_adm2"])
         result = scorer.result()
+    loss = vmafgpu.torch_loss(reference, distorted)     # for training with PyTorch; see vmafgpu_torch.py
 
 A frame is one of:
 
@@ -154,6 +155,11 @@ class Error(RuntimeError):
     def __init__(self, result: int, message: str) -> None:
         self.result, self.name = result, declarations.results.get(result, "unknown")
         super().__init__(message or self.name)
+
+def __getattr__(name: str) -> Any:
+    if name not in ("torch_loss", "torch_score"):
+        raise AttributeError("module %s has no attribute %s" % (__name__, name))
+    return getattr(importlib.import_module("vmafgpu_torch"), name)    # imports PyTorch
 
 def models() -> List[str]:
     """Returns the names of the built-in models."""
@@ -453,7 +459,6 @@ class Scorer:
                 at.model = parsed
             for field, value in dict({"name": name}, **model).items():
                 self._set(at, field, value)
-
     def _adapter(self, name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         """Wraps a Python function as a callback. The method that called the library raises its exceptions again."""
         def heatmap(user: Any, at: Any) -> None:
@@ -507,7 +512,6 @@ class Scorer:
                 raise ValueError("frame: samples in a row of plane %d must be contiguous, and rows must not repeat "
                                  "(strides: %s bytes); make a copy" % (i, steps))
         return [(i, i, 0) for i in range(len(views))], [_strides(v)[0] for v in views]
-
     def _describe_pixels(self, frame: Any, v: View, steps: Tuple[int, ...], size: int) -> Any:
         height, width, shape, sources = self.config.height, self.config.width, v.shape, [(0, 0, 0)]
         if shape[1:] == (height, width) and shape[0] in (3, 4):
@@ -571,7 +575,6 @@ class Scorer:
         memory = _MEMORY["host" if v.device[0] == "cpu" else "device"]
         self._check(lib.vmafgpu_request_map(self._v, ctypes.cast(v.address, ctypes.POINTER(ctypes.c_float)), memory))
         self._maps[self._pushed] = map
-
     def clip(self, reference: Any, distorted: Any) -> None:
         """Scores all frames of two arrays that have one dimension more than a frame, or of two tuples of such arrays.
         result() returns the scores."""
@@ -600,12 +603,10 @@ class Scorer:
                 self._pushed += result == 0
                 if result or self._raised is not None:
                     self._check(result)
-
     def _frame(self, s: Any, message: str = "") -> Frame:
         error = Error(s.result, message or lib.vmafgpu_result_message(s.result).decode()) if s.result < 0 else None
         values = s.values[:len(self.columns)] if s.values else [float("nan")] * len(self.columns)
         return Frame(s.index, s.score, values, self.columns, error, self._maps.pop(s.index, None))
-
     def _ready(self) -> List[Frame]:
         frames, s, v, next_score = [], self._score, self._v, lib.vmafgpu_next_score  # type: List[Frame], Any, Any, Any
         while True:
@@ -646,7 +647,6 @@ class Scorer:
     backend = property(lambda self: lib.vmafgpu_backend_name(self._v).decode(), doc='"cpu", "cuda" or "hip"')
     device = property(lambda self: (lib.vmafgpu_device_name(self._v) or lib.vmafgpu_instruction_set(self._v)).decode())
     note = property(lambda self: lib.vmafgpu_backend_note(self._v).decode(), doc="why no GPU is used")
-
     def close(self) -> None:
         """Waits for the GPU and frees everything. Later calls raise an Error."""
         v, self._v, self._guard.is_open = self._v, None, False

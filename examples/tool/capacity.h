@@ -7,7 +7,7 @@ enum {
     MAX_FEATURES = 32,
     MAX_POOLINGS = 32,
     MAX_DISTORTED = 16,
-    MAX_REPORTS = MAX_DISTORTED + 1, /* one for each video, and --html */
+    MAX_REPORTS = 2 * MAX_DISTORTED + 1, /* for each video a report and a picture of --slopes, and --html */
     MAX_THREADS = 256,
     MAX_GPU = 255,
     MAX_GPUS = 16

@@ -94,8 +94,16 @@ static int check_files(options *o) {
         return tool_fail("the number of reports (-o) must be 0 or %d, the number of distorted videos, not %d",
                          o->distorted.count, o->output.count);
     }
+    if (o->slopes.count && o->slopes.count != o->distorted.count) {
+        return tool_fail("the number of --slopes must be 0 or %d, the number of distorted videos, not %d",
+                         o->distorted.count, o->slopes.count);
+    }
+    if (o->slopes.count && (o->segments || o->state))
+        return tool_fail(
+            "--slopes does not accept --state and --segment, because slopes are not saved with the scores");
     for (int i = 0; i < tool_report_count(o); i++) {
         destination *d = &o->destinations[i];
+        d->is_picture = i >= o->output.count + (o->html != NULL);
         if (!tool_find_destination(d, tool_report_name(o, i)))
             return 0;
         for (int k = 0; k < count; k++)
@@ -116,8 +124,10 @@ static int check_heatmaps(const options *o) {
 
 /* Checks the options of --join, and that no report overwrites a part. Returns 0 after an error message. */
 static int check_join(options *o) {
-    if (o->reference || o->distorted.count || o->segments || o->state || o->html)
-        return tool_fail("--join does not accept -r, -d, --state, --segment and --html, because it scores nothing");
+    if (o->reference || o->distorted.count || o->segments || o->state || o->html || o->slopes.count) {
+        return tool_fail("--join does not accept -r, -d, --state, --segment, --html and --slopes, because it scores "
+                         "nothing");
+    }
     if (!check_files(o))
         return 0;
     for (int i = 0; i < o->join_count; i++) {
@@ -153,7 +163,7 @@ int tool_check_options(options *o) {
         return tool_fail("a reference (-r) and a distorted video (-d) are required");
     if (!check_files(o))
         return 0;
-    if (!tool_report_count(o) && o->pooling_count == 0)
+    if (!o->output.count && !o->html && o->pooling_count == 0)
         o->poolings[o->pooling_count++] = tool_standard_poolings[POOL_MEAN];
     return check_raw_options(o) && check_model_names(o) && check_heatmaps(o);
 }

@@ -2,7 +2,6 @@
 #include "system.h"
 
 #include "destination.h"
-#include "capacity.h"
 #include "files.h"
 #include "message.h"
 #include "signals.h"
@@ -26,7 +25,7 @@
 
 /* Prints an error message with errno. Returns 0. */
 static int report_failure(const destination *d, const char *what) {
-    return tool_fail("the report %s %s (%s)", d->title, what, strerror(errno));
+    return tool_fail("the %s %s %s (%s)", d->is_picture ? "picture" : "report", d->title, what, strerror(errno));
 }
 
 int tool_find_destination(destination *d, const char *name) {
@@ -55,10 +54,10 @@ int tool_is_same_destination(const destination *a, const destination *b) {
 }
 
 /* The temporary files that exist. If a signal ends the program, its handler removes them. */
-static char *volatile temporaries[MAX_REPORTS];
+static char *volatile temporaries[MAX_REPORTS + 1];
 
 void tool_remove_temporaries(void) {
-    for (int i = 0; i < MAX_REPORTS; i++) {
+    for (int i = 0; i <= PICTURE_SLOT; i++) {
         char *path = temporaries[i];
         if (path) {
 #ifdef _WIN32
@@ -150,7 +149,7 @@ static int create_temporary(destination *d, int slot) {
     return 1;
 }
 
-static int open_destination(destination *d, int slot) {
+int tool_open_destination(destination *d, int slot) {
     if (d->is_stdout) {
 #ifdef _WIN32
         _setmode(_fileno(stdout), _O_BINARY);
@@ -172,7 +171,7 @@ static int open_destination(destination *d, int slot) {
 
 int tool_open_destinations(destination *destinations, int count) {
     for (int i = 0; i < count; i++)
-        if (!open_destination(&destinations[i], i))
+        if (!tool_open_destination(&destinations[i], i))
             return 0;
     return 1;
 }

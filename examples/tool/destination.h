@@ -6,6 +6,7 @@
 #ifndef TOOL_DESTINATION_H
 #define TOOL_DESTINATION_H
 
+#include "capacity.h"
 #include "files.h"
 
 #include <stdio.h>
@@ -13,7 +14,7 @@
 typedef struct destination {
     const char *name; /* as given on the command line */
     char title[SHOWN_PATH];
-    int is_stdout;
+    int is_stdout, is_picture;
     file_id file, folder;
     char *path;      /* path of the file to replace, with links resolved; NULL if nothing is replaced, as with a FIFO */
     char *base;      /* the file name in `path` */
@@ -22,7 +23,7 @@ typedef struct destination {
 } destination;
 
 /* Initialises *d for a file name, or for standard output if the name is "-". Creates no file. Returns 0 after an error
- * message. */
+ * message. If d->is_picture is set, messages call the file a picture instead of a report. */
 int tool_find_destination(destination *d, const char *name);
 
 /* Whether two reports would be written to the same file. */
@@ -30,6 +31,12 @@ int tool_is_same_destination(const destination *a, const destination *b);
 
 /* Removes the temporary files. A signal handler can call this function. */
 void tool_remove_temporaries(void);
+
+/* The slot of a destination that is not one of the reports. */
+enum { PICTURE_SLOT = MAX_REPORTS };
+
+/* Opens the temporary file of a destination, or the destination itself. Returns 0 after an error message. */
+int tool_open_destination(destination *d, int slot);
 
 /* Opens the temporary files, or the destinations themselves. Returns 0 after an error message. */
 int tool_open_destinations(destination *destinations, int count);

@@ -242,11 +242,11 @@ static void html_worst(const html_page *p, const html_video *v) {
         fprintf(p->out, "%s{\"frame\":%lld,\"score\":", i ? "," : "", (long long)(f->row * p->step));
         html_number(p->out, f->score);
         fputs(",\"pictures\":[", p->out);
-        for (int k = 0; k < 3 && f->pictures[k].size > 0 && !f->pictures[k].failed; k++) {
+        for (int k = 0; k < HTML_PICTURES && f->pictures[k].size > 0 && !f->pictures[k].failed; k++) {
             fputs(k ? "," : "", p->out);
             html_base64(p->out, f->pictures[k].data, f->pictures[k].size);
         }
-        fputs("]}", p->out);
+        fprintf(p->out, "],\"range\":\"%s\"}", f->slopes_range);
     }
     fputs("]", p->out);
 }

@@ -18,13 +18,15 @@ enum {
     HTML_BINS = 50,        /* number of bins of a histogram */
     HTML_BARS = 1500,      /* maximum number of bars; in longer clips, each bar covers more rows */
     HTML_SHOTS = 4000,     /* maximum number of shots; if there are more, the page shows none */
-    HTML_WORST = 6         /* maximum number of worst frames */
+    HTML_WORST = 6,        /* maximum number of worst frames */
+    HTML_PICTURES = 4      /* maximum number of pictures per frame */
 };
 
 typedef struct html_frame {
     int64_t row;
     double score;
-    png_bytes pictures[3]; /* reference, distorted, difference; empty if the frame could not be read */
+    png_bytes pictures[HTML_PICTURES]; /* reference, distorted, difference, slopes; empty if there is no picture */
+    char slopes_range[16];             /* the end of the scale of the slopes, such as 5e-4 */
 } html_frame;
 
 /* The rows of a shot, from `first` to before `end`. */

@@ -16,7 +16,7 @@
  *   arrange, inspect, plan  which frames are compared, and at which size
  *   scoring                 the loop over all pairs; pipes and readers are threads that read ahead
  *   state, fingerprint      --state and --segment
- *   maps                    heat maps of cambi
+ *   maps, slopes            heat maps of cambi; pictures of slopes
  *   figures, output, page   reports, tables, curves, --html
  *   join, selftest          --join; --self-test and --version
  *
@@ -31,6 +31,7 @@
  *   align                   finds which frames correspond
  *   scores, rows, report    pool scores; store rows in a file; write the reports of libvmaf
  *   html, html_page.h       write the page of --html; they use thumbnail, png and xxh64
+ *   slopemap                draws slopes as PNG
  *   plot                    draws curves in the terminal
  *
  * mpi/cluster_mpi.c is another program that uses these modules. It scores clips on many machines.

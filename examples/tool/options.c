@@ -7,6 +7,7 @@
 #include "message.h"
 #include "report.h"
 #include "scale.h"
+#include "slopes.h"
 #include "video.h"
 
 #include <errno.h>
@@ -56,12 +57,24 @@ typedef struct option_row {
     const char *help;  /* one or more lines */
 } option_row;
 
+int tool_mean_slopes_count(const options *o) {
+    int count = 0;
+    for (int i = 0; i < o->slopes.count; i++)
+        count += !tool_is_slopes_pattern(o->slopes.names[i]);
+    return count;
+}
+
 int tool_report_count(const options *o) {
-    return o->output.count + (o->html != NULL);
+    return o->output.count + (o->html != NULL) + tool_mean_slopes_count(o);
 }
 
 const char *tool_report_name(const options *o, int i) {
-    return i < o->output.count ? o->output.names[i] : o->html;
+    int k = 0, left = i - o->output.count - (o->html != NULL);
+    if (left < 0)
+        return i < o->output.count ? o->output.names[i] : o->html;
+    while (tool_is_slopes_pattern(o->slopes.names[k]) || left-- > 0)
+        k++;
+    return o->slopes.names[k];
 }
 
 static void *option_target(options *o, const option_row *row) {
@@ -82,6 +95,14 @@ static int apply_file(options *o, const option_row *row, const char *value) {
         return tool_fail("option --%s can be given at most %d times", row->name, MAX_DISTORTED);
     list->names[list->count++] = value;
     return *value ? 1 : tool_fail("option --%s needs a value that is not empty", row->name);
+}
+
+static int apply_slopes(options *o, const option_row *row, const char *value) {
+    if (tool_is_slopes_name(value))
+        return apply_file(o, row, value);
+    return tool_fail("option --%s needs a name that ends in .png, such as mean.png, or slopes%%04d.png for a picture "
+                     "per frame, not \"%s\"",
+                     row->name, value);
 }
 
 /* Adds the first segment file. tool_parse_arguments() adds the arguments that follow the option. */
@@ -587,6 +608,10 @@ static const option_row option_rows[] = {
     {"html", 0, "FILE", apply_text, AT(html), 0, 0, 1,
      "write an HTML report on all distorted videos: curves,\ndistribution, worst frames. It is a single file, which\n"
      "needs no network connection"},
+    {"slopes", 0, "FILE", apply_slopes, AT(slopes), 0, 0, 1,
+     "draw how the score of the first model changes with\neach luma sample, as PNG. A name with a frame number,\n"
+     "such as slopes%04d.png, gets a picture per frame; any\nother name gets the mean over the clip. If -d is\n"
+     "repeated, repeat --slopes in the same order"},
     {"plot", 0, NULL, apply_flag, AT(plot), 1, 0, 1, "draw a curve of the scores in the terminal"},
     {"state", 0, "FILE", apply_text, AT(state), 0, 0, 1,
      "save the scores in FILE during the run. After an\ninterruption, the same command continues the run and\n"

@@ -47,8 +47,8 @@ typedef enum progress_kind { PROGRESS_LINE, PROGRESS_NONE, PROGRESS_JSON } progr
 
 typedef struct options {
     const char *reference;
-    file_list distorted, output;           /* one output for each distorted video, or none at all */
-    destination destinations[MAX_REPORTS]; /* destinations of `output`, followed by that of --html */
+    file_list distorted, output, slopes;   /* one output for each distorted video, or none at all; so with slopes */
+    destination destinations[MAX_REPORTS]; /* of `output`, of --html, and of the slopes that are means */
     progress_kind progress;
     const char *html;
     int plot;
@@ -93,10 +93,13 @@ typedef struct options {
     int ends_program; /* the program ends after this run, even if a GPU is still being opened */
 } options;
 
-/* Returns the number of reports to write, including the page of --html. */
+/* Returns the number of pictures of --slopes that show the mean over the clip. */
+int tool_mean_slopes_count(const options *o);
+
+/* Returns the number of files to write: the reports, the page of --html, and the mean slopes. */
 int tool_report_count(const options *o);
 
-/* Returns the file name of report i. */
+/* Returns the file name of file i of tool_report_count(). */
 const char *tool_report_name(const options *o, int i);
 
 /* Prints the help. */

@@ -18,6 +18,7 @@
 #include "scale.h"
 #include "scores.h"
 #include "session.h"
+#include "slopes.h"
 #include "thumbnail.h"
 #include "video.h"
 
@@ -82,8 +83,17 @@ static int read_picture(const session *all, int i, video *v, scaler *scaled, int
     return 1;
 }
 
+/* Reads the reference of pair n and copies its luma. Returns 0 if there is no such reference. */
+static int copy_reference(const session *all, video *v, int64_t n, unsigned char *to) {
+    vmafgpu_frame frame;
+    if (n < 0 || !read_picture(all, 0, v, NULL, n, &frame))
+        return 0;
+    tool_copy_luma(all, v, &frame, to);
+    return 1;
+}
+
 /* Draws the worst frames of a video, if both videos can be read a second time. */
-static void draw_worst(const session *all, int i, html_video *v, int64_t step, int width) {
+static void draw_worst(const session *all, int i, html_video *v, int64_t step, int64_t pairs, int width) {
     video reference, distorted;
     scaler scaled;
     int ok = tool_open_again(all, 0, 0, &reference);
@@ -91,6 +101,8 @@ static void draw_worst(const session *all, int i, html_video *v, int64_t step, i
     memset(&scaled, 0, sizeof scaled);
     if (ok && all->scalers[i].planes)
         ok = scaler_open(&scaled, all->o->scale, &distorted, reference.width, reference.height);
+    slope_drawer drawer;
+    const int has_slopes = tool_open_drawer(&drawer, all) && ok;
     int64_t before = -1;
     for (int k = 0; k < v->worst_count && ok; k++) {
         html_frame *next = NULL; /* in the order of the clip, because videos are read forwards */
@@ -98,6 +110,7 @@ static void draw_worst(const session *all, int i, html_video *v, int64_t step, i
             next = v->worst[n].row > before && (!next || v->worst[n].row < next->row) ? &v->worst[n] : next;
         vmafgpu_frame a, b;
         before = next->row;
+        const int has_previous = has_slopes && copy_reference(all, &reference, before * step - 1, drawer.references[0]);
         ok = read_picture(all, 0, &reference, NULL, before * step, &a) &&
              read_picture(all, i, &distorted, &scaled, before * step, &b);
         if (ok) {
@@ -107,7 +120,18 @@ static void draw_worst(const session *all, int i, html_video *v, int64_t step, i
             thumbnail_colour(&next->pictures[1], &d, width);
             thumbnail_difference(&next->pictures[2], &r, &d, width);
         }
+        if (ok && has_slopes) {
+            slopemap_range range;
+            tool_copy_luma(all, &reference, &a, drawer.references[1]);
+            tool_copy_luma(all, &distorted, &b, drawer.distorted);
+            const int has_following =
+                before * step + 1 < pairs && copy_reference(all, &reference, before * step + 1, drawer.references[2]);
+            tool_draw_small_slopes(&drawer, all, has_previous, has_following, width, &next->pictures[3], &range);
+            if (next->pictures[3].size > 0)
+                snprintf(next->slopes_range, sizeof next->slopes_range, "%de%d", range.digit, range.power);
+        }
     }
+    tool_close_drawer(&drawer);
     scaler_close(&scaled);
     video_close(&reference);
     video_close(&distorted);
@@ -235,7 +259,7 @@ int tool_report_page(const session *all, options *o, const figures *reports) {
             int64_t apart = v->figures.rows / 40 > 5 ? v->figures.rows / 40 : 5;
             v->worst_count = html_find_worst(&v->figures, first, many < HTML_WORST ? HTML_WORST / many : 1,
                                              apart > 250 ? 250 : apart, v->worst);
-            draw_worst(all, 1 + i, v, step, many > 2 ? 192 : 320);
+            draw_worst(all, 1 + i, v, step, reports[i].pairs, many > 2 ? 192 : 320);
         }
     }
     float *distances = ok ? measure_cuts(all, reports[0].rows, step) : NULL;
@@ -250,7 +274,7 @@ int tool_report_page(const session *all, options *o, const figures *reports) {
     for (int i = 0; i < many && d; i++) {
         scores_free(&d->videos[i].figures);
         for (int k = 0; k < HTML_WORST; k++)
-            for (int n = 0; n < 3; n++)
+            for (int n = 0; n < HTML_PICTURES; n++)
                 free(d->videos[i].worst[k].pictures[n].data);
     }
     free(distances);

@@ -179,7 +179,10 @@ static void png_filter(unsigned char *out, const unsigned char *line, const unsi
     }
 }
 
-void png_write(png_bytes *out, const unsigned char *pixels, int width, int height, int pixel) {
+enum { PNG_GREY = 0, PNG_RGB = 2, PNG_INDEXED = 3 };
+
+static void png_write_picture(png_bytes *out, const unsigned char *pixels, int width, int height, int pixel, int kind,
+                              const unsigned char (*palette)[3], int colours) {
     size_t row = (size_t)width * (size_t)pixel;
     unsigned char *lines = (unsigned char *)malloc((row + 1) * (size_t)height), header[13] = { 0 };
     png_bytes data = { NULL, 0, 0, 0, 0, 0 };
@@ -197,12 +200,23 @@ void png_write(png_bytes *out, const unsigned char *pixels, int width, int heigh
     header[6] = (unsigned char)(height >> 8);
     header[7] = (unsigned char)height;
     header[8] = 8;
-    header[9] = pixel == 3 ? 2 : 0;
+    header[9] = (unsigned char)kind;
     png_put(out, "\x89PNG\r\n\x1a\n", 8);
     png_chunk(out, "IHDR", header, sizeof header);
+    if (kind == PNG_INDEXED)
+        png_chunk(out, "PLTE", palette[0], sizeof palette[0] * (size_t)colours);
     png_chunk(out, "IDAT", data.data ? data.data : header, data.size);
     png_chunk(out, "IEND", header, 0);
     out->failed |= data.failed;
     free(data.data);
     free(lines);
+}
+
+void png_write(png_bytes *out, const unsigned char *pixels, int width, int height, int pixel) {
+    png_write_picture(out, pixels, width, height, pixel, pixel == 3 ? PNG_RGB : PNG_GREY, NULL, 0);
+}
+
+void png_write_indexed(png_bytes *out, const unsigned char *pixels, int width, int height,
+                       const unsigned char (*palette)[3], int colours) {
+    png_write_picture(out, pixels, width, height, 1, PNG_INDEXED, palette, colours);
 }

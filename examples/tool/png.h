@@ -21,4 +21,8 @@ uint32_t png_crc(const unsigned char *data, size_t size);
 /* Appends a PNG file. `pixel` is the number of bytes per pixel: 1 for grey, 3 for red, green, blue. */
 void png_write(png_bytes *out, const unsigned char *pixels, int width, int height, int pixel);
 
+/* Appends a PNG file whose pixels are indices of a palette with `colours` entries of red, green and blue. */
+void png_write_indexed(png_bytes *out, const unsigned char *pixels, int width, int height,
+                       const unsigned char (*palette)[3], int colours);
+
 #endif /* PNG_H */

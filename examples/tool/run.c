@@ -17,6 +17,7 @@
 #include "scale.h"
 #include "scoring.h"
 #include "session.h"
+#include "slopes.h"
 #include "state.h"
 #include "video.h"
 
@@ -89,6 +90,7 @@ static int run(session *all, options *o) {
     memset(reports, 0, sizeof reports);
     for (int i = 0; i < all->count; i++)
         describe_figures(&reports[i], all, i, &s);
+    ok = tool_finish_slopes(all) && ok;
     return tool_report_all(all, o, reports, all->count) && ok;
 }
 
@@ -110,7 +112,7 @@ static int open_and_run(session *all, options *o) {
         if (!all->contexts[i])
             return 0;
     }
-    if (tool_messages.strict_failures > 0 || !tool_begin_rows(all, o))
+    if (tool_messages.strict_failures > 0 || !tool_begin_rows(all, o) || !tool_begin_slopes(all))
         return 0;
     return run(all, o);
 }
@@ -132,6 +134,7 @@ int tool_score(options *o) {
         return tool_out_of_memory();
     all->count = o->distorted.count;
     all->o = o;
+    all->destinations = o->destinations;
     for (int i = 0; i <= all->count; i++)
         video_start(&all->videos[i], "");
     int ok = open_and_run(all, o);
@@ -140,6 +143,7 @@ int tool_score(options *o) {
     tool_drop_lock(all);
     ok = tool_close_maps(all) && ok;
     tool_end_rows(all);
+    tool_end_slopes(all);
     for (int i = 0; i <= all->count; i++) {
         video_close(&all->videos[i]);
         scaler_close(&all->scalers[i]);

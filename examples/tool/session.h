@@ -6,6 +6,7 @@
 
 #include "capacity.h"
 #include "cut.h"
+#include "destination.h"
 #include "options.h"
 #include "rows.h"
 #include "scale.h"
@@ -87,6 +88,17 @@ typedef struct map_files {
     FILE *files[MAP_SCALES];
 } map_files;
 
+/* The slopes of a distorted video that --slopes draws. */
+typedef struct slope_video {
+    vmafgpu *context; /* separate, so that --slopes does not restrict backends, features and other models */
+    int is_pattern;   /* a picture per frame is drawn, not the mean */
+    float **planes;   /* the first `waiting` ones are of pairs whose scores are not ready, in order */
+    int plane_count, waiting;
+    int64_t collected; /* number of scores that were ready when slopes were drawn */
+    double *sums;      /* of the slopes of `rows` pairs, for the mean */
+    int64_t rows;
+} slope_video;
+
 /* A run. videos[0] is the reference. Each distorted video has a context; if there are no contexts, nothing is
  * computed. */
 typedef struct session {
@@ -116,7 +128,9 @@ typedef struct session {
     map_files maps[MAX_MAPS];
     int map_count;
     int maps_failed;
-    int64_t pairs; /* number of pairs that were read and passed to the contexts */
+    slope_video slopes[MAX_DISTORTED];
+    destination *destinations; /* those of the options */
+    int64_t pairs;             /* number of pairs that were read and passed to the contexts */
 #ifdef READ_AHEAD
     feed feeds[1 + MAX_DISTORTED];
     int feed_count; /* number of running feeds */

@@ -24,7 +24,7 @@ _vmafgpu() {
         ;;
     --feature) choices='vif adm motion cambi speed_chroma speed_temporal psnr psnr_hvs ciede float_adm float_vif
         float_motion float_ssim float_ms_ssim float_psnr float_moment float_ansnr' ;;
-    -r | --reference | -d | --distorted | -o | --output | --html | --state | --join | --kernels) ;;
+    -r | --reference | -d | --distorted | -o | --output | --html | --slopes | --state | --join | --kernels) ;;
     *) case $word in -*) choices=$(grep -oE -- '^  (-[a-z], |    )--[a-z_-]+' <<< "$help" | sed 's/.*--/--/') ;; esac ;;
     esac
     if [ -n "$choices" ]; then

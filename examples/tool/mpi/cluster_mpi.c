@@ -13,10 +13,10 @@
  *     --gpus N       number of GPUs per node. Each rank uses the GPU whose number is its rank within the node modulo N.
  *                    The default is the value of SLURM_GPUS_ON_NODE; if this is not set, the arguments of the job apply
  *
- * All nodes must share the file system of the videos and reports. Jobs cannot use --html, --plot or --state. If a rank
- * fails to score a segment, a message names the rank, and another rank scores the segment. The same happens if a rank
- * dies and the MPI implementation continues without it. Most implementations end the whole run instead, and then a
- * message lists the missing reports.
+ * All nodes must share the file system of the videos and reports. Jobs cannot use --html, --slopes, --plot or --state.
+ * If a rank fails to score a segment, a message names the rank, and another rank scores the segment. The same happens
+ * if a rank dies and the MPI implementation continues without it. Most implementations end the whole run instead, and
+ * then a message lists the missing reports.
  *
  * Under Slurm, use `srun --kill-on-bad-exit --mpi=pmix` with Open MPI, or --mpi=pmi2 with MPICH. Without
  * --kill-on-bad-exit, the other ranks can wait for a dead rank until the time limit of the job.
@@ -180,8 +180,8 @@ static int plan_job(cluster *c, int number, int64_t segments) {
     video v;
     start_options(&o, j);
     int ok = tool_parse_arguments(&o, j->argc, j->argv);
-    if (ok && (o.segments || o.join || o.html || o.state || o.plot))
-        ok = tool_fail("a job cannot use --segment, --join, --html, --state or --plot");
+    if (ok && (o.segments || o.join || o.html || o.slopes.count || o.state || o.plot))
+        ok = tool_fail("a job cannot use --segment, --join, --html, --slopes, --state or --plot");
     ok = ok && tool_check_options(&o);
     if (ok) {
         ok = (video_open_file(&v, o.reference) == VIDEO_OK && tool_begin_video(&v, &o) == VIDEO_OK) ||

@@ -1,0 +1,107 @@
+#!/bin/sh
+# Tests --slopes: pictures against the slopes that test_slopemap computes, file names, several videos, pipes, errors.
+#
+#     test/test_slopes.sh BUILD
+build=${1:-build}
+. "$(dirname "$0")/check.sh"
+work_folder slopes
+find_programs
+
+for depth in 8 10; do # the clip of test_slopemap.c
+    $foreign "$build/test/make_clip$EXE" texture+mix 160x96 $depth 420 6 4 \
+        "$work/ref$depth.y4m" "$work/dis$depth.y4m" || exit 1
+done
+ref=$work/ref8.y4m
+dis=$work/dis8.y4m
+
+# draw ARGUMENTS...: runs the tool; leaves its output in out, its messages in err, and its status in $status
+draw() {
+    $tool --quiet "$@" > "$work/out" 2> "$work/err"
+    status=$?
+}
+
+# refused WHAT MESSAGE ARGUMENTS...: the tool must fail with this message and draw nothing
+refused() {
+    what=$1
+    message=$2
+    shift 2
+    rm -f "$work"/no*.png
+    draw "$@"
+    check "$what: status" [ $status -eq 1 ]
+    check "$what: message: $(head -n 1 "$work/err")" grep -qF -e "$message" "$work/err"
+    check "$what: no picture" [ "$(find "$work" -name 'no*.png' -o -name '.vmafgpu*' | wc -l)" -eq 0 ]
+}
+
+# ---- pictures ----
+
+for case in '8 1' '10 1' '8 3'; do
+    set -- $case
+    rm -f "$work"/frame*.png
+    draw -r "$work/ref$1.y4m" -d "$work/dis$1.y4m" --subsample "$2" --slopes "$work/frame%02d.png"
+    check "$case: status" [ $status -eq 0 ]
+    check "$case: the score is printed" grep -q '^vmaf mean [0-9.]*$' "$work/out"
+    check "$case: no messages" [ ! -s "$work/err" ]
+    check "$case: number of pictures" [ "$(find "$work" -name 'frame*.png' | wc -l)" -eq $((6 / $2)) ]
+    draw -r "$work/ref$1.y4m" -d "$work/dis$1.y4m" --subsample "$2" --slopes "$work/mean.png" --threads 3
+    check "$case: pictures equal the slopes" \
+        $foreign "$build/test/test_slopemap$EXE" "$1" "$2" "$work/frame%02d.png" "$work/mean.png"
+done
+draw -r "$ref" -d "$dis" --slopes "$work/first.png"
+cp "$work/first.png" "$work/expected.png"
+
+# Each of these runs must draw the same picture of the mean.
+# same WHAT ARGUMENTS...
+same() {
+    what=$1
+    shift
+    rm -f "$work/first.png"
+    draw "$@"
+    check "$what: status" [ $status -eq 0 ]
+    check "$what: the same picture" cmp -s "$work/first.png" "$work/expected.png"
+}
+same 'more models and features' -r "$ref" -d "$dis" -m vmaf_v0.6.1 -m version=vmaf_v0.6.1neg:name=neg --feature psnr \
+    --slopes "$work/first.png" --json -o "$work/scores.json"
+same '--no_prediction with a model' -r "$ref" -d "$dis" -m vmaf_v0.6.1 -n --slopes "$work/first.png"
+same 'several videos' -r "$ref" -d "$dis" -d "$ref" --slopes "$work/first.png" --slopes "$work/second%d.png"
+check 'several videos: pictures of the second one' [ "$(find "$work" -name 'second*.png' | wc -l)" -eq 6 ]
+same '--cpumask' -r "$ref" -d "$dis" --cpumask 0 --slopes "$work/first.png"
+# shellcheck disable=SC2002
+cat "$dis" | $tool --quiet -r "$ref" -d - --slopes "$work/pipe.png" > "$work/out" 2> "$work/err"
+check 'a pipe: the same picture' cmp -s "$work/pipe.png" "$work/expected.png"
+draw -r "$ref" -d "$dis" -m vmaf_v0.6.1neg --slopes "$work/neg.png"
+check 'another model: another picture' [ "$(cmp -s "$work/neg.png" "$work/expected.png" || echo differs)" = differs ]
+draw -r "$ref" -d "$dis" --from 2 --to 4 --crop 64:64 --slopes "$work/part%d.png"
+check '--from, --to, --crop: pictures' [ "$(find "$work" -name 'part[01].png' | wc -l)" -eq 2 ]
+draw -r "$ref" -d "$dis" --slopes "$work/100%%_%d.png" --frame_cnt 1
+check 'a percent sign in a name' [ -s "$work/100%_0.png" ]
+head -c 100000 "$dis" > "$work/cut.y4m"
+draw -r "$ref" -d "$work/cut.y4m" --slopes "$work/cut%02d.png"
+check 'a video that ends inside a frame: status' [ $status -eq 1 ]
+check 'a video that ends inside a frame: pictures of the frames before' \
+    [ "$(find "$work" -name 'cut*.png' | wc -l)" -eq 4 ]
+
+# ---- errors ----
+
+refused 'no frame number' 'ends in .png' -r "$ref" -d "$dis" --slopes "$work/no%s.png"
+refused 'two frame numbers' 'ends in .png' -r "$ref" -d "$dis" --slopes "$work/no%d%d.png"
+refused 'another format' 'ends in .png' -r "$ref" -d "$dis" --slopes "$work/no.jpg"
+refused 'no folder, mean' "no/no.png\" cannot be written" -r "$ref" -d "$dis" --slopes "$work/no/no.png"
+refused 'no folder, pictures' "no/no0.png\" cannot be written" -r "$ref" -d "$dis" --slopes "$work/no/no%d.png"
+refused 'too many names' 'the number of --slopes must be 0 or 1' -r "$ref" -d "$dis" --slopes "$work/no.png" \
+    --slopes "$work/no2.png"
+refused 'equal names' 'would be the same file' -r "$ref" -d "$dis" -d "$ref" --slopes "$work/no.png" \
+    --slopes "$work/no.png"
+refused 'no model' '--slopes requires a model' -r "$ref" -d "$dis" -n --feature psnr --slopes "$work/no.png"
+refused 'a float model' '--slopes: feature float_' -r "$ref" -d "$dis" -m vmaf_float_v0.6.1 --slopes "$work/no.png"
+refused '--state' '--slopes does not accept --state' -r "$ref" -d "$dis" --state "$work/state" --slopes "$work/no.png"
+refused '--segment' '--slopes does not accept --state' -r "$ref" -d "$dis" --segment 1/2 -o "$work/part" \
+    --slopes "$work/no.png"
+refused '--join' '--join does not accept' --join "$work/part" --slopes "$work/no.png"
+cp "$dis" "$work/input1.png"
+refused 'a picture over a video' "input1.png\" would overwrite the video" -r "$ref" -d "$work/input1.png" \
+    --slopes "$work/input%d.png"
+refused 'a mean over a video' "input1.png\" would overwrite the video" -r "$ref" -d "$work/input1.png" \
+    --slopes "$work/input1.png"
+check 'the video is unchanged' cmp -s "$dis" "$work/input1.png"
+
+finish

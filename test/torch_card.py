@@ -1,0 +1,136 @@
+"""Tests and measures the PyTorch loss on a real GPU, and on the CPU:
+
+    python3 test/torch_card.py BUILD [SECONDS] [REFERENCE.y4m DISTORTED.y4m]...
+
+Needs PyTorch, the shared library in BUILD (`make shared`) and, for a GPU, the kernels (`make blobs`). Clips have 8
+bits; the default is a generated clip. Scores on a GPU must have the bits of the CPU, and gradients, too. If
+vmaf-torch can be imported (from PyPI, `pip download --no-deps vmaf-torch`, unpacked to a folder in PYTHONPATH), the
+gradients of both are compared, and the time per step is printed for both; times do not decide whether the test
+passes. A few samples differ much, because the integer arithmetic of libvmaf decides differently where the directions
+of ADM are nearly equal. pandas and yuvio, which vmaf-torch imports but does not need for a loss, are replaced by
+empty modules."""
+import glob
+import os
+import statistics
+import sys
+import time
+import types
+
+arguments = sys.argv[1:]
+BUILD = os.path.abspath(arguments.pop(0) if arguments else "build")
+SECONDS = float(arguments.pop(0)) if arguments and not arguments[0].endswith(".y4m") else 3.0
+TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+os.environ["VMAFGPU_LIBRARY"] = glob.glob(os.path.join(BUILD, "libvmafgpu.so.*"))[0]
+os.environ["VMAFGPU_HEADER"] = os.path.join(TOP, "vmafgpu.h")
+sys.path.insert(0, os.path.join(TOP, "examples", "python"))
+import torch
+import vmafgpu
+
+for module in ("pandas", "yuvio"):
+    try:
+        __import__(module)
+    except ImportError:
+        sys.modules[module] = types.ModuleType(module)
+try:
+    from vmaf_torch import VMAF
+except ImportError as error:
+    VMAF = None
+    print("skipped: comparison with vmaf-torch (%s)" % error)
+passed = failed = 0
+
+
+def check(what, condition):
+    global passed, failed
+    passed, failed = passed + bool(condition), failed + (not condition)
+    print("%s %s" % ("ok    " if condition else "FAILED", what), flush=True)
+
+
+def read(path, most=4):
+    """Returns the luma of the first frames of a y4m file with 8 bits, of type uint8."""
+    with open(path, "rb") as file:
+        head = file.readline().split()
+        tags = {tag[:1]: tag[1:].decode() for tag in head[1:]}
+        w, h, chroma, frames = int(tags[b"W"]), int(tags[b"H"]), tags.get(b"C", "420"), []
+        if "p1" in chroma:
+            raise SystemExit("%s: has more than 8 bits" % path)
+        across, down = (w + 1) // 2 if chroma[:3] != "444" else w, (h + 1) // 2 if chroma[:3] == "420" else h
+        while len(frames) < most and file.readline():
+            frames.append(torch.frombuffer(bytearray(file.read(w * h)), dtype=torch.uint8).reshape(h, w))
+            file.seek(0 if chroma.startswith("mono") else 2 * across * down, 1)
+    return torch.stack(frames)
+
+
+def generated(width=1920, height=1080, frames=2):
+    """Smooth pictures with some texture, and blurred copies."""
+    source = torch.Generator().manual_seed(1)
+    wide = torch.nn.functional.interpolate(torch.rand(1, 1, height // 24, width // 24, generator=source),
+                                           size=(height + 16, width + 16), mode="bicubic", align_corners=False)
+    wide = (wide + torch.rand(wide.shape, generator=source) / 8).clamp(0, 1)[0, 0]
+    r = torch.stack([wide[2 * i:2 * i + height, 3 * i:3 * i + width] for i in range(frames)])
+    d = torch.nn.functional.avg_pool2d(r[:, None], 3, 1, 1, count_include_pad=False)[:, 0]
+    return [(side * 255).round().to(torch.uint8) for side in (r, d)]
+
+
+def ours(r, d, model):
+    return vmafgpu.torch_score(r, d, is_clip=True, model=model)
+
+
+def step(loss, r, d):
+    """Returns the score and the gradient."""
+    d = d.clone().requires_grad_()
+    score = loss(r, d)
+    score.mean().backward()
+    return score.detach(), d.grad
+
+
+def measure(loss, r, d):
+    """Returns the median time of a step in milliseconds."""
+    times, end = [], time.time() + SECONDS
+    step(loss, r, d)
+    while len(times) < 3 or time.time() < end:
+        start = time.perf_counter()
+        step(loss, r, d)
+        if r.is_cuda:
+            torch.cuda.synchronize()
+        times.append(1e3 * (time.perf_counter() - start))
+    return statistics.median(times)
+
+
+def cosine(a, b):
+    return torch.nn.functional.cosine_similarity(a.double().flatten(), b.double().flatten(), 0).item()
+
+
+clips = [(os.path.basename(a), read(a), read(b)) for a, b in zip(arguments[::2], arguments[1::2])]
+clips = clips or [("generated, 1080p", *generated())]
+devices = ["cpu"] + ["cuda"] * torch.cuda.is_available()
+if len(devices) == 1:
+    print("skipped: GPU (PyTorch finds none)")
+for device in devices:
+    name = torch.cuda.get_device_name() if device == "cuda" else "CPU, %d threads" % torch.get_num_threads()
+    for clip, r8, d8 in clips:
+        for model in ("vmaf_v0.6.1", "vmaf_v0.6.1neg"):
+            what = "%s, %dx%d, %s, %s" % (clip, r8.shape[2], r8.shape[1], model, name)
+            r, d = r8.to(device).float() / 255, d8.to(device).float() / 255
+            try:
+                score, gradient = step(lambda a, b: ours(a, b, model), r, d)
+            except vmafgpu.Error as error:
+                check("%s: %s" % (what, error), False)
+                continue
+            expected = vmafgpu.score(r8.numpy(), d8.numpy(), models=model, chroma="400", backend="cpu")["vmaf"]
+            check("%s: scores have the bits of the CPU" % what, score.tolist() == list(map(float, expected)))
+            if device == "cuda":
+                other = step(lambda a, b: ours(a, b, model), r.cpu(), d.cpu())[1]
+                check("%s: gradients have the bits of the CPU" % what, torch.equal(other, gradient.cpu()))
+            print("       %s: %.3f ms per picture" % (what, measure(lambda a, b: ours(a, b, model), r, d) / len(r)))
+            if VMAF is None:
+                continue
+            theirs = VMAF(NEG=model.endswith("neg")).to(device)
+            r, d = 255 * r[:, None], 255 * d[:, None]
+            their_score, their_gradient = step(theirs, r, d)
+            whole = cosine(gradient, their_gradient)
+            worst = min(cosine(a, b) for a, b in zip(gradient, their_gradient))
+            check("%s: cosine with vmaf-torch is %.6f, %.6f in the worst frame" % (what, whole, worst), whole > 0.999)
+            print("       vmaf-torch: scores differ by at most %.4f; %.3f ms per picture"
+                  % ((their_score.flatten().double() - score).abs().max(), measure(theirs, r, d) / len(r)), flush=True)
+print("%d passed, %d failed" % (passed, failed))
+sys.exit(failed != 0)

@@ -1,5 +1,5 @@
 /* Encodes a clip with libx264 and uses the scores, maps and slopes of vmafgpu to control the encoder. `make x264` builds
- * the program if libx264 is installed (Debian: libx264-dev). x264_vmaf.md contains results and explains their limits.
+ * the program if libx264 is installed (Debian: libx264-dev). x264.md contains results and explains their limits.
  *
  * LICENCE: libx264 is under the GNU General Public License, version 2 or later. A program that is linked with libx264
  * may be distributed only under that licence. This applies to x264_vmaf, but not to vmafgpu.h or this file alone.
@@ -70,7 +70,8 @@ typedef struct clip {
 /* One encode of a segment. */
 typedef struct encode {
     double crf, percentile;
-    unsigned char *stream, *recon, *moved; /* recon: frames; moved: luma planes that x264 received, if they were moved */
+    unsigned char *stream, *recon,
+        *moved; /* recon: frames; moved: luma planes that x264 received, if they were moved */
     size_t bytes, capacity;
 } encode;
 
@@ -103,20 +104,26 @@ static int fail(const char *format, ...) {
 
 /* ---- y4m files ---- */
 
-static int is_parameter(clip *c, const char *text) {
+/* Returns 0 if the text is not a number. */
+static int size_of(const char *text) {
+    char *end;
+    const long value = strtol(text, &end, 10);
+    return *end || value < 0 || value > 1000000 ? 0 : (int)value;
+}
+
+/* Reads a parameter of the header. Returns 0 if it is not supported. */
+static int read_parameter(clip *c, const char *text) {
     const char *value = text + 1;
     switch (*text) {
-    case 'W': c->width = atoi(value); return 1;
-    case 'H': c->height = atoi(value); return 1;
+    case 'W': c->width = size_of(value); return 1;
+    case 'H': c->height = size_of(value); return 1;
     case 'F': return sscanf(value, "%d:%d", &c->rate, &c->scale) == 2 && c->rate > 0 && c->scale > 0;
     case 'A': return sscanf(value, "%d:%d", &c->aspect_x, &c->aspect_y) == 2;
     case 'I': return *value == 'p' || *value == '?';
     case 'C':
         return strcmp(value, "420") == 0 || strcmp(value, "420jpeg") == 0 || strcmp(value, "420mpeg2") == 0 ||
                strcmp(value, "420paldv") == 0;
-    case 'X':
-        c->full_range |= strcmp(value, "COLORRANGE=FULL") == 0;
-        return 1;
+    case 'X': c->full_range |= strcmp(value, "COLORRANGE=FULL") == 0; return 1;
     default: return 1;
     }
 }
@@ -141,12 +148,12 @@ static int read_header(clip *c, FILE *file, const char *name) {
     while ((word = rest) != NULL) {
         if ((rest = strchr(word, ' ')) != NULL)
             *rest++ = 0;
-        if (*word && !is_parameter(c, word))
-            return fail("%s: unsupported y4m parameter %s; only progressive 8-bit 4:2:0 video is supported", name, word);
+        if (*word && !read_parameter(c, word))
+            return fail("%s: unsupported y4m parameter %s; only progressive 8-bit 4:2:0 video is supported", name,
+                        word);
     }
-    if (c->width < 16 || c->height < 16 || c->width > 16384 || c->height > 16384 || c->width % 2 || c->height % 2) {
+    if (c->width < 16 || c->height < 16 || c->width > 16384 || c->height > 16384 || c->width % 2 || c->height % 2)
         return fail("%s: width and height must be even numbers from 16 to 16384 (%dx%d)", name, c->width, c->height);
-    }
     c->luma = (size_t)c->width * (size_t)c->height;
     c->size = c->luma / 2 * 3;
     return 1;
@@ -159,8 +166,9 @@ static int read_frames(clip *c, FILE *file, const char *name, int limit) {
         if (strncmp(line, "FRAME", 5) != 0)
             return fail("%s: frame %d does not begin with FRAME", name, c->count);
         if (c->count == space) {
-            space = space ? 2 * space : 16;
-            unsigned char *larger = realloc(c->data, (size_t)space * c->size);
+            space = space ? 2 * space : 1;
+            unsigned char *larger =
+                (size_t)space <= SIZE_MAX / c->size ? realloc(c->data, (size_t)space * c->size) : NULL;
             if (!larger)
                 return fail("%s: out of memory after %d frames; set --frames", name, c->count);
             c->data = larger;
@@ -234,7 +242,8 @@ static int set_parameters(const session *s, int count, double crf, x264_param_t 
     param->i_height = c->height;
     param->i_csp = X264_CSP_I420;
     param->i_bitdepth = 8;
-    param->b_interlaced = 0;
+    param->b_interlaced = param->b_fake_interlaced = 0;
+    memset(&param->crop_rect, 0, sizeof param->crop_rect);
     param->i_fps_num = (uint32_t)c->rate;
     param->i_fps_den = (uint32_t)c->scale;
     param->b_vfr_input = 0;
@@ -252,7 +261,7 @@ static int set_parameters(const session *s, int count, double crf, x264_param_t 
     param->rc.b_stat_read = param->rc.b_stat_write = 0;
     param->pf_log = print_message;
     if (s->set.use_map && (param->rc.i_aq_mode == X264_AQ_NONE || param->rc.f_aq_strength <= 0))
-        return fail("--map: x264 ignores quantiser offsets without adaptive quantisation; remove aq-mode=0");
+        return fail("--map: requires adaptive quantisation; remove aq-mode=0, or choose a preset other than ultrafast");
     return x264_param_apply_profile(param, "high") == 0 || fail("x264: the profile high does not allow the options");
 }
 
@@ -303,7 +312,8 @@ static int encode_frame(const session *s, x264_t *encoder, x264_picture_t *in, i
     }
     if (bytes == 0)
         return 0;
-    return append(out, units[0].p_payload, (size_t)bytes) && copy_recon(&s->source, &picture, count, out->recon) ? 1 : -1;
+    return append(out, units[0].p_payload, (size_t)bytes) && copy_recon(&s->source, &picture, count, out->recon) ? 1
+                                                                                                                 : -1;
 }
 
 /* Encodes a segment. luma: planes that replace those of the source, or NULL. offsets: quantiser offsets, or NULL. */
@@ -519,9 +529,11 @@ static int estimate(const search *p) {
     int low = p->reached, high = p->missed;
     double fall = 1; /* points per CRF */
     if (low == 0)
-        for (low = high, high++; high <= HIGHEST_CRF && !p->is_known[high]; high++) {}
+        for (low = high, high++; high <= HIGHEST_CRF && !p->is_known[high]; high++) {
+        }
     else if (high > HIGHEST_CRF)
-        for (high = low, low--; low > 0 && !p->is_known[low]; low--) {}
+        for (high = low, low--; low > 0 && !p->is_known[low]; low--) {
+        }
     if (low >= LOWEST_CRF && high <= HIGHEST_CRF)
         fall = (p->percentile[low] - p->percentile[high]) / (high - low);
     if (fall < 0.1)
@@ -703,8 +715,8 @@ static int print_scores(session *s) {
     vmafgpu *v = s->judge;
     if (vmafgpu_flush(v) != VMAFGPU_OK)
         return fail("%s", vmafgpu_last_error(v));
-    printf("%d frames, %.3f kbit/s, %d encode%s", c->count,
-           0.008 * (double)s->bytes * c->rate / c->scale / c->count, s->encodes, s->encodes == 1 ? "" : "s");
+    printf("%d frames, %.3f kbit/s, %d encode%s", c->count, 0.008 * (double)s->bytes * c->rate / c->scale / c->count,
+           s->encodes, s->encodes == 1 ? "" : "s");
     for (int i = 0; i < 5; i++) {
         double mean;
         const int column = vmafgpu_column_index(v, columns[i]);
@@ -740,7 +752,8 @@ static int number(const char *name, const char *text, double low, double high, i
     char *end;
     *out = strtod(text, &end);
     if (end == text || *end || !(*out >= low && *out <= high) || (is_integer && *out != floor(*out)))
-        return fail("%s: must be %s from %g to %g (%s)", name, is_integer ? "an integer" : "a number", low, high, text);
+        return fail("%s: must be %s from %.7g to %.7g (%s)", name, is_integer ? "an integer" : "a number", low, high,
+                    text);
     return 1;
 }
 
@@ -797,12 +810,11 @@ static int read_options(options *set, int argc, char **argv) {
         } else if (strcmp(name, "--map") == 0) {
             set->use_map = 1;
         } else if (strncmp(name, "--", 2) == 0) {
-            static const char none[] = "";
-            const int result = set_value(set, name, i + 1 < argc ? argv[i + 1] : none);
+            if (i + 1 == argc)
+                return fail("%s: unknown option, or without a value; see the top of x264_vmaf.c", name);
+            const int result = set_value(set, name, argv[i + 1]);
             if (result < 0)
                 return fail("%s: unknown option; see the top of x264_vmaf.c", name);
-            if (i + 1 == argc)
-                return fail("%s: needs a value", name);
             if (result == 0)
                 return 0;
             set->use_target |= strcmp(name, "--target") == 0;

@@ -7,7 +7,7 @@
  *     x264_vmaf --crf 30 reference.y4m coded.264
  *     x264_vmaf --target 90 --percentile 5 --segment 5 reference.y4m coded.264
  *     x264_vmaf --crf 30 --slopes --bound 3 --rounds 3 reference.y4m coded.264
- *     x264_vmaf --crf 30 --map --strength 1 reference.y4m coded.264
+ *     x264_vmaf --crf 30 --map --strength 2 reference.y4m coded.264
  *
  * Input is an 8-bit 4:2:0 y4m file, or `-` for standard input. The program keeps the whole clip in memory. Output is a
  * raw H.264 stream. The second command prints:
@@ -35,12 +35,12 @@
  *
  * --slopes moves the luma of the source before encoding. Each round encodes the clip, computes the derivative of the
  * score by each sample of the reconstruction, and moves the source in this direction.
- *   --bound N          maximum distance of a sample from the source, 1 to 32 code values; default 3
+ *   --bound N          maximum distance of a sample from the source, 1 to 32 code values; default 1
  *   --rounds N         number of rounds, 1 to 50; default 3, with --map alone 1
  *
  * --map changes the quantiser of each macroblock. Each round encodes the clip, computes how much of the score is lost in
  * each macroblock, and lowers the quantiser where a squared error costs more than on average.
- *   --strength S       quantiser steps per doubling of that cost, above 0 and up to 6; default 1
+ *   --strength S       quantiser steps per doubling of that cost, 0.01 to 6; default 1.5
  */
 #define VMAFGPU_IMPLEMENTATION
 #include "../vmafgpu.h"
@@ -83,7 +83,8 @@ typedef struct session {
     vmafgpu *editor, *judge;   /* for slopes and maps; for the final scores of the whole clip */
     float *distance;           /* current distance of each luma sample of the segment from the source */
     float *slopes;
-    float *offsets; /* quantiser offset of each macroblock of the segment */
+    float *offsets;         /* quantiser offset of each macroblock of the segment */
+    float *losses, *errors; /* lost score and squared error of each macroblock of the segment */
     vmafgpu_block *blocks;
     int across, down; /* size of a frame in macroblocks */
     encode tries[AT_ONCE], best;
@@ -399,42 +400,65 @@ static double error_of(const clip *c, const unsigned char *a, const unsigned cha
     return sum;
 }
 
-/* Computes quantiser offsets for a frame. An encoder that minimises squared error plus lambda times bits should use a
- * lambda that is inversely proportional to the cost of a squared error. The cost of a macroblock is the loss of score per
- * squared error, averaged over 3x3 macroblocks. */
-static int weigh(session *s, int index, const unsigned char *recon, float *offsets) {
+/* Measures how much of the score and how much squared error each macroblock of frame i of the segment contributes, both
+ * relative to the mean of the frame. */
+static int measure(session *s, int first, int i, const unsigned char *recon) {
+    const int count = s->across * s->down;
+    float *losses = s->losses + (ptrdiff_t)i * count, *errors = s->errors + (ptrdiff_t)i * count;
     int across, down;
-    const double least = 1.0 / 16, limit = 4; /* costs below `least` times the mean count as `least` */
-    double mean_loss = 0, mean_error = 0, mean = 0;
+    double loss = 0, error = 0;
     if (vmafgpu_edit_blocks(s->editor, BLOCK, s->blocks, &across, &down) != VMAFGPU_OK)
         return 0;
-    for (int i = 0; i < across * down; i++) {
-        offsets[i] = (float)error_of(&s->source, frame_of(&s->source, index), recon, i % across, i / across);
-        mean_loss += s->blocks[i].loss / (across * down);
-        mean_error += offsets[i] / (across * down);
+    for (int k = 0; k < count; k++) {
+        losses[k] = (float)s->blocks[k].loss;
+        errors[k] = (float)error_of(&s->source, frame_of(&s->source, first + i), recon, k % across, k / across);
+        loss += losses[k] / count;
+        error += errors[k] / count;
     }
-    if (!(mean_loss > 0) || !(mean_error > 0)) {
-        memset(offsets, 0, sizeof *offsets * (size_t)(across * down));
-        return 1;
-    }
-    float *costs = s->slopes; /* large enough, and free at this point */
-    for (int i = 0; i < across * down; i++) {
-        double loss = 0, error = 0.01 * mean_error;
-        for (int k = 0; k < 9; k++) {
-            const int x = i % across + k % 3 - 1, y = i / across + k / 3 - 1;
-            if (x >= 0 && x < across && y >= 0 && y < down) {
-                loss += s->blocks[y * across + x].loss / mean_loss;
-                error += offsets[y * across + x] / mean_error;
-            }
-        }
-        costs[i] = (float)log2(loss > least * error ? loss / error : least);
-        mean += costs[i] / (across * down);
-    }
-    for (int i = 0; i < across * down; i++) {
-        const double offset = s->set.strength * (mean - costs[i]);
-        offsets[i] = (float)(offset < -limit ? -limit : offset > limit ? limit : offset);
+    for (int k = 0; k < count; k++) {
+        losses[k] = loss > 0 && error > 0 ? (float)(losses[k] / loss) : 1;
+        errors[k] = loss > 0 && error > 0 ? (float)(errors[k] / error) : 1;
     }
     return 1;
+}
+
+/* Returns the cost of a squared error in a macroblock: the loss of score per squared error, relative to the mean. The
+ * neighbourhood and a constant make the quotient less noisy: the map is an approximation, and content moves. */
+static double cost_of(const session *s, int count, int frame, int column, int row) {
+    const int frames = 3, blocks = 1;
+    const double constant = 0.3, least = 1.0 / 16;
+    double loss = 0, error = 0;
+    for (int i = frame - frames; i <= frame + frames; i++) {
+        for (int y = row - blocks; y <= row + blocks; y++) {
+            for (int x = column - blocks; x <= column + blocks; x++) {
+                if (i >= 0 && i < count && y >= 0 && y < s->down && x >= 0 && x < s->across) {
+                    const ptrdiff_t at = ((ptrdiff_t)i * s->down + y) * s->across + x;
+                    loss += s->losses[at] + constant;
+                    error += s->errors[at] + constant;
+                }
+            }
+        }
+    }
+    return loss > least * error ? loss / error : least;
+}
+
+/* Computes the quantiser offsets of a segment. An encoder minimises squared error plus lambda times bits. To minimise
+ * lost score instead, lambda must be inversely proportional to the cost of a squared error. */
+static void weigh(session *s, int count) {
+    const int blocks = s->across * s->down;
+    const double limit = 4;
+    for (int i = 0; i < count; i++) {
+        float *offsets = s->offsets + (ptrdiff_t)i * blocks;
+        double mean = 0;
+        for (int k = 0; k < blocks; k++) {
+            offsets[k] = (float)(-s->set.strength * log2(cost_of(s, count, i, k % s->across, k / s->across)));
+            mean += offsets[k] / blocks;
+        }
+        for (int k = 0; k < blocks; k++) {
+            const double offset = offsets[k] - mean;
+            offsets[k] = (float)(offset < -limit ? -limit : offset > limit ? limit : offset);
+        }
+    }
 }
 
 /* Encodes a segment, in several rounds with --slopes and --map. */
@@ -457,10 +481,12 @@ static int encode_segment(session *s, int first, int count, double crf, encode *
             if (ok && s->set.use_slopes)
                 ok = move(s, first + i, s->distance + at, 0.4 * s->set.bound / (1 + round), out->moved + at);
             if (ok && s->set.use_map)
-                ok = weigh(s, first + i, recon, s->offsets + (ptrdiff_t)i * s->across * s->down);
+                ok = measure(s, first, i, recon);
             if (!ok)
                 return fail("frame %d: %s", first + i, vmafgpu_last_error(s->editor));
         }
+        if (s->set.use_map)
+            weigh(s, count);
     }
     return 0;
 }
@@ -637,14 +663,17 @@ static int allocate(session *s) {
         e->moved = s->set.use_slopes ? malloc(samples) : NULL;
         ok = ok && e->recon && (e->moved || !s->set.use_slopes);
     }
-    if (s->set.use_slopes)
+    if (s->set.use_slopes) {
         ok = (s->distance = malloc(sizeof *s->distance * samples)) != NULL && ok;
+        ok = (s->slopes = malloc(sizeof *s->slopes * c->luma)) != NULL && ok;
+    }
     if (s->set.use_map) {
         const size_t blocks = (size_t)s->across * (size_t)s->down;
         ok = (s->blocks = malloc(sizeof *s->blocks * blocks)) != NULL && ok;
         ok = (s->offsets = malloc(sizeof *s->offsets * blocks * (size_t)s->longest)) != NULL && ok;
+        ok = (s->losses = malloc(sizeof *s->losses * blocks * (size_t)s->longest)) != NULL && ok;
+        ok = (s->errors = malloc(sizeof *s->errors * blocks * (size_t)s->longest)) != NULL && ok;
     }
-    ok = (s->slopes = malloc(sizeof *s->slopes * c->luma)) != NULL && ok;
     return ok || fail("out of memory; set --segment");
 }
 
@@ -846,8 +875,8 @@ int main(int argc, char **argv) {
     s.set.model = "vmaf_v0.6.1";
     s.set.crf = 23;
     s.set.percentile = 5;
-    s.set.bound = 3;
-    s.set.strength = 1;
+    s.set.bound = 1;
+    s.set.strength = 1.5;
     s.set.segment = s.set.frames = 1 << 30;
     s.set.threads = 1;
     int ok = read_options(&s.set, argc, argv) && run(&s);
@@ -867,6 +896,8 @@ int main(int argc, char **argv) {
     free(s.distance);
     free(s.slopes);
     free(s.offsets);
+    free(s.losses);
+    free(s.errors);
     free(s.blocks);
     free(s.source.data);
     return !ok;

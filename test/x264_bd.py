@@ -1,29 +1,31 @@
 #!/usr/bin/env python3
-"""Measures the BD-rates of the modes of x264_vmaf against plain x264: the mean change of the bit rate at equal VMAF,
-NEG, v1, SSIM and PSNR, in percent. Negative numbers mean fewer bits.
+"""Measures the BD-rates of the modes of x264_vmaf against plain x264 with the same preset: the mean change of the bit
+rate at equal VMAF, NEG, v1, SSIM and PSNR, in percent. Negative numbers mean fewer bits.
 
     test/x264_bd.py BUILD CLIP.y4m...
 
 Each clip is encoded with four CRFs. The curves of log(rate) by score are interpolated with monotone cubics (PCHIP) and
-compared over the scores that both curves contain; "none" means that there are no such scores. The script prints one table
-for each mode, and the progress to standard error. For --target, the script encodes a clip in segments of 48 frames,
-with four targets and with four CRFs, and compares the rates at equal percentile of the worst segment.
+compared over the scores that both curves contain; "none" means that there are no such scores.
+
+For --target, the clips, which must have the same size, are joined. Each clip becomes a segment. Plain x264 uses one CRF
+for all segments. The targets are the lowest percentile 5 of a segment for each of the four CRFs.
 """
+import concurrent.futures
 import math
+import os
 import re
 import subprocess
 import sys
+import tempfile
 
 CRFS = [24, 29, 34, 39]
-TARGETS = [93, 87, 79, 69]
 METRICS = ["vmaf", "neg", "v1", "ssim", "psnr"]
 MODES = {
-    "slopes, bound 1": ["--slopes", "--bound", "1"],
-    "slopes, bound 3": ["--slopes", "--bound", "3"],
-    "slopes of neg, bound 1": ["--slopes", "--bound", "1", "--model", "vmaf_v0.6.1neg"],
-    "slopes of neg, bound 3": ["--slopes", "--bound", "3", "--model", "vmaf_v0.6.1neg"],
-    "map": ["--map"],
-    "map of neg": ["--map", "--model", "vmaf_v0.6.1neg"],
+    "--slopes": ["--slopes"],
+    "--slopes --bound 3": ["--slopes", "--bound", "3"],
+    "--slopes, model NEG": ["--slopes", "--model", "vmaf_v0.6.1neg"],
+    "--map": ["--map"],
+    "--slopes --map, model NEG": ["--slopes", "--map", "--model", "vmaf_v0.6.1neg"],
 }
 
 
@@ -82,37 +84,69 @@ def bd_rate(plain, other, metric):
     return 100 * (math.exp(change) - 1)
 
 
-def row(name, values):
-    print("| %s | %s |" % (name, " | ".join("none" if value is None else "%+.1f" % value for value in values)))
+def points_of(program, commands):
+    """Encodes with several lists of arguments, as many at once as there are processors."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        return list(pool.map(lambda arguments: encode(program, arguments), commands))
 
 
-def table(title, names):
-    print("\n| %s | %s |\n| --- |%s" % (title, " | ".join(names), " --- |" * len(names)))
+def text(value):
+    return "none" if value is None else "%+.1f" % value
+
+
+def measure_modes(program, clips):
+    print("| clip | mode | %s |\n| --- | --- |%s" % (" | ".join(METRICS), " --- |" * len(METRICS)))
+    all_values = {mode: [] for mode in MODES}
+    for clip in clips:
+        name = os.path.basename(clip).replace(".y4m", "")
+        plain = points_of(program, [["--crf", str(crf), clip] for crf in CRFS])
+        print("| %s | plain, kbit/s: %s; VMAF: %s |" % (name, ", ".join("%.0f" % p["rate"] for p in plain),
+                                                        ", ".join("%.1f" % p["vmaf"] for p in plain)))
+        for mode, options in MODES.items():
+            coded = points_of(program, [["--crf", str(crf), *options, clip] for crf in CRFS])
+            values = [bd_rate(plain, coded, metric) for metric in METRICS]
+            all_values[mode].append(values)
+            print("| %s | %s | %s |" % (name, mode, " | ".join(map(text, values))), flush=True)
+    for mode, rows in all_values.items():
+        means = [None if None in column else sum(column) / len(column) for column in zip(*rows)]
+        print("| mean | %s | %s |" % (mode, " | ".join(map(text, means))))
+
+
+def join(clips, path):
+    """Writes a clip that contains the frames of all clips. Returns the number of frames of the shortest clip."""
+    counts = set()
+    with open(path, "wb") as out:
+        for clip in clips:
+            with open(clip, "rb") as file:
+                header, frames = file.readline(), file.read()
+            size = [int(re.search(rb" %c([0-9]+)" % letter, header).group(1)) for letter in b"WH"]
+            counts.add((*size, len(frames) // (6 + size[0] * size[1] * 3 // 2)))
+            out.write((b"" if out.tell() else header) + frames)
+    if len(counts) > 1:
+        sys.exit("x264_bd.py: the clips differ in size or length")
+    return counts.pop()[2]
+
+
+def measure_target(program, clips):
+    metrics = ["worst", *METRICS]
+    with tempfile.TemporaryDirectory() as folder:
+        joined = os.path.join(folder, "joined.y4m")
+        arguments = ["--segment", str(join(clips, joined)), joined]
+        plain = points_of(program, [["--crf", str(crf), *arguments] for crf in CRFS])
+        coded = points_of(program, [["--target", "%.3f" % (p["worst"] - 0.0005), *arguments] for p in plain])
+    print("\n| target | rate of plain x264, kbit/s | rate with --target | encodes per segment |\n| --- | --- | --- | --- |")
+    for p, c in zip(plain, coded):
+        print("| %.3f | %.1f | %.1f | %.1f |" % (p["worst"], p["rate"], c["rate"], c["encodes"] / len(clips)))
+    print("\n| BD-rate | %s |\n| --- |%s" % (" | ".join(metrics), " --- |" * len(metrics)))
+    print("| --target | %s |" % " | ".join(text(bd_rate(plain, coded, metric)) for metric in metrics))
 
 
 def main():
     if len(sys.argv) < 3:
         sys.exit("usage: test/x264_bd.py BUILD CLIP.y4m...")
     program, clips = sys.argv[1] + "/x264_vmaf", sys.argv[2:]
-    results = {mode: [] for mode in MODES}
-    targets = []
-    for clip in clips:
-        name = clip.split("/")[-1].replace(".y4m", "")
-        plain = [encode(program, ["--crf", str(crf), clip]) for crf in CRFS]
-        print("%s: rates %s, vmaf %s" % (name, [p["rate"] for p in plain], [p["vmaf"] for p in plain]), file=sys.stderr)
-        if plain[0]["worst"] <= 0 or sum(1 for _ in open(clip, "rb")) == 0:
-            sys.exit(name + ": unusable")
-        for mode, options in MODES.items():
-            coded = [encode(program, ["--crf", str(crf), *options, clip]) for crf in CRFS]
-            results[mode].append((name, [bd_rate(plain, coded, metric) for metric in METRICS]))
-            print(name, mode, results[mode][-1][1], file=sys.stderr)
-    for mode, rows in results.items():
-        table(mode, METRICS)
-        for name, values in rows:
-            row(name, values)
-        columns = list(zip(*(values for _, values in rows)))
-        row("mean", [None if None in column else sum(column) / len(column) for column in columns])
-    print(targets)
+    measure_target(program, clips)
+    measure_modes(program, clips)
 
 
 if __name__ == "__main__":

@@ -7,8 +7,8 @@ X264_LIBS   ?= $(shell pkg-config --libs x264 2> /dev/null || echo -lx264)
 $(BUILD)/x264_vmaf$(EXE): examples/x264_vmaf.c $(BUILD)/vmafgpu.o vmafgpu.h examples/x264.mk
 	$(compile) -DVMAFGPU_IMPLEMENTED_ $(X264_CFLAGS) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(X264_LIBS) $(LDLIBS)
 
-# Without libx264, `make x264` compiles nothing. If there are other targets, vmafgpu.o must be complete before the second
-# make starts, so that only one of the two compiles it.
+# Without libx264, `make x264` compiles nothing. If there are other targets, vmafgpu.o must be complete before the
+# second make starts, so that only one of the two compiles it.
 .PHONY: x264
 x264: $(if $(filter-out x264,$(MAKECMDGOALS)),$(BUILD)/vmafgpu.o)
 	@mkdir -p $(BUILD)

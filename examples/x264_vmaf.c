@@ -1,5 +1,5 @@
-/* Encodes a clip with libx264 and uses the scores, maps and slopes of vmafgpu to control the encoder. `make x264` builds
- * the program if libx264 is installed (Debian: libx264-dev). x264.md contains results and explains their limits.
+/* Encodes a clip with libx264. The scores, maps and slopes of vmafgpu control the encoder. `make x264` builds the program
+ * if libx264 is installed (Debian: libx264-dev). x264.md contains results and explains their limits.
  *
  * LICENCE: libx264 is under the GNU General Public License, version 2 or later. A program that is linked with libx264
  * may be distributed only under that licence. This applies to x264_vmaf, but not to vmafgpu.h or this file alone.
@@ -31,15 +31,15 @@
  *
  * --target SCORE finds, for each segment, the highest integer CRF for which the percentile is at least SCORE. All CRFs
  * of a step are scored in one pass over the reference, with vmafgpu_push_many(). The next higher CRF is always encoded
- * too, and its score is below SCORE. If the score does not fall steadily with the CRF, even higher CRFs may reach SCORE.
+ * too, and its score is below SCORE. If the score does not fall steadily with the CRF, a CRF above that may reach SCORE.
  *
  * --slopes moves the luma of the source before encoding. Each round encodes the clip, computes the derivative of the
  * score by each sample of the reconstruction, and moves the source in this direction.
  *   --bound N          maximum distance of a sample from the source, 1 to 32 code values; default 1
  *   --rounds N         number of rounds, 1 to 50; default 3, with --map alone 1
  *
- * --map changes the quantiser of each macroblock. Each round encodes the clip, computes how much of the score is lost in
- * each macroblock, and lowers the quantiser where a squared error costs more than on average.
+ * --map changes the quantiser of each macroblock. Each round encodes the clip, computes how much of the score is lost
+ * in each macroblock, and lowers the quantiser where a squared error costs more than on average.
  *   --strength S       quantiser steps per doubling of that cost, 0.01 to 6; default 1.5
  */
 #define VMAFGPU_IMPLEMENTATION

@@ -124,6 +124,12 @@ run_shown() { # COMMAND
         check "$1" run_make ${shown%%&&*}
         return
         ;;
+    x264_vmaf*)
+        if [ ! -f "$build/x264_vmaf" ]; then
+            skip "$1 (there is no libx264)"
+            return
+        fi
+        ;;
     *-hwaccel*)
         skip "$1 (there is no GPU)"
         return

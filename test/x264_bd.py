@@ -134,7 +134,8 @@ def measure_target(program, clips):
         arguments = ["--segment", str(join(clips, joined)), joined]
         plain = points_of(program, [["--crf", str(crf), *arguments] for crf in CRFS])
         coded = points_of(program, [["--target", "%.3f" % (p["worst"] - 0.0005), *arguments] for p in plain])
-    print("\n| target | rate of plain x264, kbit/s | rate with --target | encodes per segment |\n| --- | --- | --- | --- |")
+    print("\n| target | rate of plain x264, kbit/s | rate with --target | encodes per segment |")
+    print("| --- | --- | --- | --- |")
     for p, c in zip(plain, coded):
         print("| %.3f | %.1f | %.1f | %.1f |" % (p["worst"], p["rate"], c["rate"], c["encodes"] / len(clips)))
     print("\n| BD-rate | %s |\n| --- |%s" % (" | ".join(metrics), " --- |" * len(metrics)))

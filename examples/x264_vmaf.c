@@ -869,7 +869,8 @@ static int read_options(options *set, int argc, char **argv) {
 }
 
 int main(int argc, char **argv) {
-    static session s;
+    session s;
+    memset(&s, 0, sizeof s);
     s.set.preset = "medium";
     s.set.x264 = "";
     s.set.model = "vmaf_v0.6.1";

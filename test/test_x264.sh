@@ -97,6 +97,15 @@ if [ -z "$RUNNER" ]; then
     check '--frames' grep -q '^5 frames, ' "$work/some.out"
 fi
 
+# In segments of one frame, each percentile is the score of a frame. It equals the score in the whole clip, whose motion
+# depends on the neighbouring segments.
+stream single --crf 30 --segment 1 --preset superfast
+awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "vmaf") k = i; next } { printf "%.3f\n", $k }' \
+    "$work/single.csv" > "$work/single.scores"
+sed -n 's/.* percentile 5 is \([0-9.]*\),.*/\1/p' "$work/single.out" > "$work/single.percentiles"
+check 'segments of one frame: number' [ "$(wc -l < "$work/single.percentiles")" -eq 12 ]
+check 'segments of one frame: scores' cmp "$work/single.scores" "$work/single.percentiles"
+
 # ---- slopes and maps ----
 
 check 'slopes: one encode more than rounds' grep -q ' kbit/s, 3 encodes: ' "$work/slopes.out"
@@ -148,7 +157,7 @@ target() {
             is "$(column "$name" $line percentile) >= $wanted"
         check "$name: segment $line: the CRF after $crf is shown" [ "$(column "$name" $line next_crf)" = $((crf + 1)) ]
         check "$name: segment $line: the CRF after $crf misses the target" is "$(column "$name" $line next) < $wanted"
-        for other in 0 1 2 3; do
+        for other in 0 1 2; do
             coded fixed "$@" --crf $((crf + other)) --segment 4 --x264 mbtree=0
             case $other in
             0) check "$name: segment $line: percentile of CRF $crf" \
@@ -170,15 +179,6 @@ if [ -z "$RUNNER" ]; then
     target high 93
     target moved 90 --slopes --rounds 1
     target low 45 --percentile 0 --crf 10
-    # Percentile 0 is the lowest score of the segment, and each frame has the score that it has in the whole clip.
-    $tool -r "$clip" -d "$work/low.y4m" --csv -o "$work/low.csv" --quiet
-    for line in 1 2 3; do
-        lowest=$(awk -F, -v first=$((4 * line - 4)) '
-            NR == 1 { for (i = 1; i <= NF; i++) if ($i == "vmaf") k = i; next }
-            $1 >= first && $1 < first + 4 && (low == "" || $k < low) { low = $k }
-            END { printf "%.3f", low }' "$work/low.csv")
-        check "low: segment $line: lowest score" [ "$(column low $line percentile)" = "$lowest" ]
-    done
     coded least --target 0
     check 'a target that all CRFs reach' grep -q ': CRF 51, ' "$work/least.out"
     coded most --target 100
@@ -258,7 +258,7 @@ elif ! command -v valgrind > /dev/null; then
     skip 'leaks (valgrind is not installed)'
 else
     leaks() { # ARGUMENT...
-        valgrind -q --leak-check=full --error-exitcode=9 "$build/x264_vmaf" "$@" > "$work/out" 2> "$work/err"
+        valgrind -q --leak-check=full --errors-for-leak-kinds=all --error-exitcode=9 "$build/x264_vmaf" "$@" > "$work/out" 2> "$work/err"
         [ $? -ne 9 ] || { cat "$work/err"; return 1; }
     }
     "$build/test/make_clip" texture+mix 64x64 8 420 4 1 "$work/small.y4m" "$work/unused.y4m"

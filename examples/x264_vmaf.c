@@ -1,5 +1,5 @@
-/* Encodes a clip with libx264. The scores, maps and slopes of vmafgpu control the encoder. `make x264` builds the program
- * if libx264 is installed (Debian: libx264-dev). x264.md contains results and explains their limits.
+/* Encodes a clip with libx264. The scores, maps and slopes of vmafgpu control the encoder. `make x264` builds the
+ * program if libx264 is installed (Debian: libx264-dev). x264.md contains results and explains their limits.
  *
  * LICENCE: libx264 is under the GNU General Public License, version 2 or later. A program that is linked with libx264
  * may be distributed only under that licence. This applies to x264_vmaf, but not to vmafgpu.h or this file alone.
@@ -12,9 +12,9 @@
  * Input is an 8-bit 4:2:0 y4m file, or `-` for standard input. The program keeps the whole clip in memory. Output is a
  * raw H.264 stream. The second command prints:
  *
- *         frames 0 to 4: CRF 24, 5119 bytes, percentile 5 is 90.423, 5 encodes; CRF 25: 89.532
- *         frames 5 to 9: CRF 24, 5201 bytes, percentile 5 is 90.136, 2 encodes; CRF 25: 89.208
- *         10 frames, 206.400 kbit/s, 7 encodes: vmaf 91.270, neg 90.853, v1 85.513, ssim 0.987, psnr 37.102
+ *         frames 0 to 4: CRF 22, 33103 bytes, percentile 5 is 90.103, 4 encodes; CRF 23: 88.306
+ *         frames 5 to 9: CRF 24, 21425 bytes, percentile 5 is 90.110, 4 encodes; CRF 25: 88.030
+ *         10 frames, 1090.560 kbit/s, 8 encodes: vmaf 93.594, neg 92.036, v1 91.686, ssim 0.90507, psnr 35.435
  *
  * General options:
  *   --crf N            constant rate factor, 1 to 51; default 23. With --target, the first guess
@@ -31,7 +31,7 @@
  *
  * --target SCORE finds, for each segment, the highest integer CRF for which the percentile is at least SCORE. All CRFs
  * of a step are scored in one pass over the reference, with vmafgpu_push_many(). The next higher CRF is always encoded
- * too, and its score is below SCORE. If the score does not fall steadily with the CRF, a CRF above that may reach SCORE.
+ * too, and its score is below SCORE. If the score does not fall steadily with the CRF, a larger CRF may reach SCORE.
  *
  * --slopes moves the luma of the source before encoding. Each round encodes the clip, computes the derivative of the
  * score by each sample of the reconstruction, and moves the source in this direction.
@@ -830,6 +830,10 @@ static int set_value(options *set, const char *name, const char *text) {
     return -1;
 }
 
+static int is_source(const options *set, const char *name) {
+    return name && strcmp(name, set->source) == 0;
+}
+
 static int read_options(options *set, int argc, char **argv) {
     int rounds_given = 0;
     for (int i = 1; i < argc; i++) {
@@ -838,7 +842,7 @@ static int read_options(options *set, int argc, char **argv) {
             set->use_slopes = 1;
         } else if (strcmp(name, "--map") == 0) {
             set->use_map = 1;
-        } else if (strncmp(name, "--", 2) == 0) {
+        } else if (*name == '-' && name[1]) {
             if (i + 1 == argc)
                 return fail("%s: unknown option, or without a value; see the top of x264_vmaf.c", name);
             const int result = set_value(set, name, argv[i + 1]);
@@ -859,6 +863,8 @@ static int read_options(options *set, int argc, char **argv) {
     }
     if (!set->source)
         return fail("no source; usage: x264_vmaf [OPTIONS] SOURCE.y4m [OUTPUT.264]");
+    if (is_source(set, set->output) || is_source(set, set->recon) || is_source(set, set->moved))
+        return fail("%s: an output file must not be the source", set->source);
     if (rounds_given && !set->use_slopes && !set->use_map)
         return fail("--rounds: requires --slopes or --map");
     if (!set->use_slopes && !set->use_map)

@@ -235,7 +235,7 @@ done
 
 # Make targets in running text
 # shellcheck disable=SC2086
-grep -oh '[`]make \(-j2 \)*[a-z][a-z-]*' $documents CHANGELOG.md CONTRIBUTING.md test/CARDS.md | sed 's/.* //' |
+grep -oh '[`]make \(-j2 \)*[a-z][a-z0-9-]*' $documents CHANGELOG.md CONTRIBUTING.md test/CARDS.md | sed 's/.* //' |
     sort -u > "$work/targets"
 while read -r target <&3; do
     check "make $target" run_make "$target"

@@ -206,6 +206,9 @@ refused '--crf: must be a number from 1 to 51 (20x)' --crf 20x "$clip"
 refused '--crf: unknown option, or without a value' "$clip" --crf
 refused '--speed: unknown option' --speed 3 "$clip"
 refused '--speed: unknown option' "$clip" --speed
+refused '-crf: unknown option' -crf 20 "$clip"
+refused '.*/clip.y4m: an output file must not be the source' "$clip" "$clip"
+refused '.*/clip.y4m: an output file must not be the source' --moved "$clip" "$clip"
 refused 'more: unexpected argument' "$clip" "$work/out.264" more
 refused '--segment: must be an integer from 1 to 1000000 (2.5)' --segment 2.5 "$clip"
 refused '--percentile: must be a number from 0 to 100 (101)' --percentile 101 "$clip"
@@ -258,7 +261,8 @@ elif ! command -v valgrind > /dev/null; then
     skip 'leaks (valgrind is not installed)'
 else
     leaks() { # ARGUMENT...
-        valgrind -q --leak-check=full --errors-for-leak-kinds=all --error-exitcode=9 "$build/x264_vmaf" "$@" > "$work/out" 2> "$work/err"
+        valgrind -q --leak-check=full --errors-for-leak-kinds=all --error-exitcode=9 "$build/x264_vmaf" "$@" \
+            > "$work/out" 2> "$work/err"
         [ $? -ne 9 ] || { cat "$work/err"; return 1; }
     }
     "$build/test/make_clip" texture+mix 64x64 8 420 4 1 "$work/small.y4m" "$work/unused.y4m"

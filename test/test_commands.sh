@@ -124,7 +124,7 @@ run_shown() { # COMMAND
         check "$1" run_make ${shown%%&&*}
         return
         ;;
-    x264_vmaf*)
+    *x264_vmaf*)
         if [ ! -f "$build/x264_vmaf" ]; then
             skip "$1 (there is no libx264)"
             return
@@ -187,6 +187,7 @@ run_shown() { # COMMAND
         readme_commands "$file" > "$work/commands.$(echo "$file" | tr / .)"
         cat "$work/commands.$(echo "$file" | tr / .)"
     done
+    readme_commands examples/x264.md
     example_commands
     help_commands
     # shellcheck disable=SC2086

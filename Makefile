@@ -37,7 +37,8 @@ compile     = $(CC) -std=c99 -Wall -Wextra $(CPPFLAGS) $(CFLAGS) $(SANFLAGS)
 library    := vmafgpu.h models/model_embed.h
 VERSION    := $(shell sed -n 's/^.define VMAFGPU_VERSION_STRING "\(.*\)"/\1/p' vmafgpu.h)
 
-examples   := $(patsubst examples/%.c,$(BUILD)/%$(EXE),$(wildcard examples/*.c))
+# x264_vmaf needs libx264; `make x264` builds it.
+examples   := $(patsubst examples/%.c,$(BUILD)/%$(EXE),$(filter-out %/x264_vmaf.c,$(wildcard examples/*.c)))
 # The command-line tool consists of main() and of modules. Tests and cluster_mpi also link the modules.
 tool_heads := $(wildcard examples/tool/*.h)
 tool_parts := $(patsubst examples/tool/%.c,$(BUILD)/tool/%.o,$(filter-out %/main.c,$(wildcard examples/tool/*.c)))
@@ -62,6 +63,8 @@ help:
 	@echo 'make demo       generate a small pair of clips and score it'
 	@echo 'make mpi        build $(BUILD)/cluster_mpi, which scores lists of clips on many machines; needs an MPI'
 	@echo '                (Debian: libopenmpi-dev)'
+	@echo 'make x264       build $(BUILD)/x264_vmaf, which encodes with libx264 and is therefore under the GPL; without'
+	@echo '                libx264 (Debian: libx264-dev), print a line and build nothing'
 	@echo 'make libvmaf    build $(BUILD)/libvmaf.so.3 and .a, which replace libvmaf in programs that are linked to it;'
 	@echo '                LIBRARIES=static or shared builds one; EMBED="nvidia amd" compiles the kernels in'
 	@echo 'make shared     build the shared library $(BUILD)/$(shared_name), for other languages'
@@ -139,6 +142,7 @@ $(BUILD)/embed_model$(EXE): examples/embed_model.c vmafgpu.h Makefile | $(BUILD)
 
 include examples/libvmaf/libvmaf.mk
 include examples/web/web.mk
+include examples/x264.mk
 
 # Not built by default because it needs an MPI implementation.
 MPICC ?= mpicc
@@ -291,7 +295,7 @@ $(BUILD)/test/libsimulated_%.so:
 # Programs that test scripts may call
 called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) \
               $(BUILD)/test/test_slopemap$(EXE) $(BUILD)/vmafgpu$(EXE) $(examples) \
-              $(if $(WINDOWS),,libvmaf shared $(BUILD)/fuzz/levels $(BUILD)/replay \
+              $(if $(WINDOWS),,x264 libvmaf shared $(BUILD)/fuzz/levels $(BUILD)/replay \
                   $(addprefix $(BUILD)/test/,libvmaf_client libvmaf_hostile fuzz_libvmaf fuzz_api)) \
               $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
 

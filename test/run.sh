@@ -62,7 +62,7 @@ else
     # These use Unix pipes and file names.
     [ "$EXE" = .exe ] ||
         tests="fuzz_levels.sh test_tool.sh test_first_use.sh test_libvmaf.sh test_align.sh test_html.sh test_state.sh
-               test_slopes.sh test_terminal.sh $tests"
+               test_slopes.sh test_terminal.sh test_x264.sh $tests"
     # Under a RUNNER, simulated GPUs would take hours. Tests that compile the header or the kernels themselves, and
     # tests of texts, do not depend on how BUILD was compiled, so they run only in ordinary builds.
     [ -n "$RUNNER$EXE" ] || tests="test_gpu.sh test_fuzz_api.sh $tests"

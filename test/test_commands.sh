@@ -124,6 +124,12 @@ run_shown() { # COMMAND
         check "$1" run_make ${shown%%&&*}
         return
         ;;
+    *x264_vmaf*)
+        if [ ! -f "$build/x264_vmaf" ]; then
+            skip "$1 (there is no libx264)"
+            return
+        fi
+        ;;
     *-hwaccel*)
         skip "$1 (there is no GPU)"
         return
@@ -181,6 +187,7 @@ run_shown() { # COMMAND
         readme_commands "$file" > "$work/commands.$(echo "$file" | tr / .)"
         cat "$work/commands.$(echo "$file" | tr / .)"
     done
+    readme_commands examples/x264.md
     example_commands
     help_commands
     # shellcheck disable=SC2086
@@ -229,7 +236,7 @@ done
 
 # Make targets in running text
 # shellcheck disable=SC2086
-grep -oh '[`]make \(-j2 \)*[a-z][a-z-]*' $documents CHANGELOG.md CONTRIBUTING.md test/CARDS.md | sed 's/.* //' |
+grep -oh '[`]make \(-j2 \)*[a-z][a-z0-9-]*' $documents CHANGELOG.md CONTRIBUTING.md test/CARDS.md | sed 's/.* //' |
     sort -u > "$work/targets"
 while read -r target <&3; do
     check "make $target" run_make "$target"

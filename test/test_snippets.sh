@@ -162,7 +162,7 @@ for name in init model_load model_load_from_path model_collection_load model_col
 done
 
 # Links in documents lead to existing files.
-for file in $documents examples/ffmpeg.md examples/package/README.md examples/python/README.md \
+for file in $documents examples/ffmpeg.md examples/x264.md examples/package/README.md examples/python/README.md \
     examples/web/README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md; do
     grep -oE '\]\([^)#:]+\)' "$file" | sed 's/^](//; s/)$//' | sort -u > "$work/links"
     while read -r link; do

@@ -532,7 +532,8 @@
  * vmafgpu_model_parse(), up to 24 kB for other calls, and 15 kB for a task of config.parallel_for. Tests fail above
  * 48 kB for calls and 16 kB for tasks. Bounds from GCC's call graph (-O2, x86-64), excluding callbacks and the C
  * library: at most 36 kB for calls and 26 kB for tasks. They rely on what test/stack.awk assumes about calls through
- * pointers. Unoptimised builds and sanitizers need more. Calls that use a GPU need additional stack for the driver.
+ * pointers. Tests run calls and tasks on stacks of these sizes. Unoptimised builds and sanitizers need more. Calls that
+ * use a GPU need additional stack for the driver.
  *
  * INSTRUCTION SETS. The CPU backend uses AVX-512, AVX2, NEON or plain C. The choice is made at open and depends on the
  * processor and the operating system. AVX-512 is used only on processors that support VNNI (Cascade Lake, Zen 4 and

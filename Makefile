@@ -53,7 +53,7 @@ simulated  := $(if $(WINDOWS),,$(if $(shell command -v $(CXX)),$(patsubst %,$(BU
               $(if $(SANITIZE),cuda32 hip64,cuda32 cuda64 hip32 hip64 hip64_old))))
 
 .PHONY: all help demo mpi test test-quick test-all test-emulated test-clients test-programs check-codegen blobs fuzz \
-        fuzz-peer bench tags install uninstall dist clean
+        fuzz-peer coverage bench tags install uninstall dist clean
 .DELETE_ON_ERROR:
 
 all: $(BUILD)/vmafgpu$(EXE) $(examples)
@@ -107,6 +107,8 @@ help:
 	@echo 'make fuzz       run each fuzz target for FUZZ_SECONDS (60); FUZZ_SEED sets the seed (default: the time)'
 	@echo 'make fuzz-peer  compare the tool with VMAF17, a build of the libvmaf tool, on random cases; without VMAF17,'
 	@echo '                explain how to build it'
+	@echo 'make coverage   measure which lines, branches and functions of vmafgpu.h the tests execute, by section; needs'
+	@echo '                clang-19, libclang-rt-19-dev, llvm-19 (Debian) and python3, and half an hour'
 	@echo 'make bench      measure frames per second, memory and latency; VMAF=path/to/vmaf and VMAF_CUDA_BENCH=program'
 	@echo '                also measure libvmaf'
 
@@ -322,6 +324,9 @@ test-emulated: $(BUILD)/test/test_gpu $(BUILD)/vmafgpu
 
 test-all:
 	@VMAF='$(VMAF)' VMAF17='$(VMAF17)' test/matrix.sh all
+
+coverage: $(simulated)
+	@test/coverage.sh $(BUILD)/coverage
 
 # ---- fuzzing: with libFuzzer and sanitizers if clang supports them, otherwise with test/fuzz/driver.c ----
 

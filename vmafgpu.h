@@ -494,10 +494,11 @@
  *                                  and a second close is ignored, until the memory of the context is reused.
  *                                  vmafgpu_last_error(NULL) returns the message
  *   VMAFGPU_RECORD "file"          with VMAFGPU_IMPLEMENTATION, for bug reports: writes the opens, closes, resets,
- *                                  pushes, flushes and single pairs of the process to this file, with configs, frames
- *                                  and scores. `build/replay file` (make build/replay) repeats them and compares the
- *                                  scores. Edits, maps and models from files are not recorded. For frames in GPU
- *                                  memory, only the vmafgpu_frame structs are recorded, not the samples.
+ *                                  acquired pairs, pushes, flushes, single pairs, predictions, edits and requests for
+ *                                  maps of the process to this file, with configs, models, frames and results.
+ *                                  `build/replay file` (make build/replay) repeats them and compares the results. For
+ *                                  frames and edits in GPU memory, only the structs are recorded, not the samples. Maps
+ *                                  that a GPU computes are requested again, but not compared.
  *                                  VMAFGPU_RECORD_SIZE limits the size of the file (default 256 MiB);
  *                                  VMAFGPU_RECORD_HASHES stores hashes of frames instead of samples. A build with this
  *                                  switch has global state, and its calls take longer
@@ -532,7 +533,8 @@
  * vmafgpu_model_parse(), up to 24 kB for other calls, and 15 kB for a task of config.parallel_for. Tests fail above
  * 48 kB for calls and 16 kB for tasks. Bounds from GCC's call graph (-O2, x86-64), excluding callbacks and the C
  * library: at most 36 kB for calls and 26 kB for tasks. They rely on what test/stack.awk assumes about calls through
- * pointers. Unoptimised builds and sanitizers need more. Calls that use a GPU need additional stack for the driver.
+ * pointers. Tests run calls and tasks on stacks of these sizes. Unoptimised builds and sanitizers need more. Calls that
+ * use a GPU need additional stack for the driver.
  *
  * INSTRUCTION SETS. The CPU backend uses AVX-512, AVX2, NEON or plain C. The choice is made at open and depends on the
  * processor and the operating system. AVX-512 is used only on processors that support VNNI (Cascade Lake, Zen 4 and
@@ -17028,7 +17030,7 @@ static int vmafgpu__gpu_cambi_differs(const vmafgpu__launch_context *context, co
 
 static const VMAFGPU__UNUSED vmafgpu__gpu_feature vmafgpu__gpu_cambi = {
     VMAFGPU__SET(stream, { 0, 0 }),
-    VMAFGPU__SET(starts_clear, 0),
+    VMAFGPU__SET(starts_clear, 1), /* `select` also loads the words in which `count` has stored no c-value */
     VMAFGPU__SET(is_planned, vmafgpu__gpu_cambi_is_planned),
     VMAFGPU__SET(kernel, vmafgpu__gpu_cambi_kernel),
     VMAFGPU__SET(block, NULL),
@@ -29133,13 +29135,19 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
         vmafgpu__feature_device_state *device_state = &k->of[i];
         if (!device_state->feature)
             continue;
-        for (int n = 0; device_state->feature->starts_clear && n < g->queue; n++)
+        /* The kernels of maps and edits also load words beyond the edge of a band. */
+        const int is_cleared =
+            device_state->feature->starts_clear || v->config.map_block_size || v->config.max_edit_size;
+        for (int n = 0; is_cleared && n < g->queue; n++)
             (void)VMAFGPU__GPU_CALL(
                 v, fill, (g->slots[n].scratch + device_state->scratch, 0, device_state->scratch_size, stream));
         if (device_state->feature->tables)
             (void)device_state->feature->tables(&g->context, tables + device_state->tables);
         vmafgpu__prepare_functions(v, device_state);
     }
+    /* If the last word of a row contains padding, kernels load the padding too. The planes are contiguous. */
+    if ((size_t)v->config.width * (size_t)g->sample_bytes % sizeof(uint32_t))
+        (void)VMAFGPU__GPU_CALL(v, fill, (g->device_references, 0, (size_t)(k->tables - g->device_references), stream));
 #ifndef VMAFGPU_NO_RGB
     if (v->config.colour.transfer)
         memcpy(tables + k->transfer, v->colours->transfer, sizeof v->colours->transfer);
@@ -36343,6 +36351,15 @@ static vmafgpu_result vmafgpu__open(vmafgpu *v, const vmafgpu_model_config *mode
 #define vmafgpu_flush            vmafgpu__recorded_flush
 #define vmafgpu_score_pair       vmafgpu__recorded_score_pair
 #define vmafgpu_score_candidates vmafgpu__recorded_score_candidates
+#define vmafgpu_acquire_pair     vmafgpu__recorded_acquire_pair
+#define vmafgpu_predict          vmafgpu__recorded_predict
+#define vmafgpu_edit_begin       vmafgpu__recorded_edit_begin
+#define vmafgpu_edit_try         vmafgpu__recorded_edit_try
+#define vmafgpu_edit_commit      vmafgpu__recorded_edit_commit
+#define vmafgpu_edit_gradient    vmafgpu__recorded_edit_gradient
+#define vmafgpu_edit_blocks      vmafgpu__recorded_edit_blocks
+#define vmafgpu_edit_slopes      vmafgpu__recorded_edit_slopes
+#define vmafgpu_request_map      vmafgpu__recorded_request_map
 VMAFGPU_API void vmafgpu_close(vmafgpu *context);
 #endif
 
@@ -38036,6 +38053,15 @@ VMAFGPU_API size_t vmafgpu_describe(vmafgpu *context, char *buffer, size_t size)
 #undef vmafgpu_flush
 #undef vmafgpu_score_pair
 #undef vmafgpu_score_candidates
+#undef vmafgpu_acquire_pair
+#undef vmafgpu_predict
+#undef vmafgpu_edit_begin
+#undef vmafgpu_edit_try
+#undef vmafgpu_edit_commit
+#undef vmafgpu_edit_gradient
+#undef vmafgpu_edit_blocks
+#undef vmafgpu_edit_slopes
+#undef vmafgpu_request_map
 
 #ifndef VMAFGPU_RECORD_SIZE
 #define VMAFGPU_RECORD_SIZE (256 << 20)
@@ -38051,9 +38077,20 @@ enum {
     VMAFGPU__RECORD_FOLLOWING,
     VMAFGPU__RECORD_FLUSH,
     VMAFGPU__RECORD_PAIRS,
+    VMAFGPU__RECORD_ACQUIRE,
+    VMAFGPU__RECORD_PREDICT,
+    VMAFGPU__RECORD_EDIT_BEGIN,
+    VMAFGPU__RECORD_EDIT_TRY,
+    VMAFGPU__RECORD_EDIT_COMMIT,
+    VMAFGPU__RECORD_EDIT_GRADIENT,
+    VMAFGPU__RECORD_EDIT_BLOCKS,
+    VMAFGPU__RECORD_EDIT_SLOPES,
+    VMAFGPU__RECORD_MAP,
     VMAFGPU__RECORD_RESULT,
-    VMAFGPU__RECORD_STOP,     /* the file has reached VMAFGPU_RECORD_SIZE */
-    VMAFGPU__RECORD_ROOM = 64 /* bytes that are kept for that record */
+    VMAFGPU__RECORD_STOP,      /* the file has reached VMAFGPU_RECORD_SIZE */
+    VMAFGPU__RECORD_ROOM = 64, /* bytes that are kept for that record */
+    VMAFGPU__RECORD_MOST = 60, /* contexts of a call */
+    VMAFGPU__RECORD_NONE = 99  /* a result that no function returns */
 };
 
 static struct {
@@ -38063,6 +38100,8 @@ static struct {
     int lock, is_over; /* lock: atomic */
 } vmafgpu__recorder;
 
+#define VMAFGPU__RECORD_HASH UINT64_C(0xcbf29ce484222325) /* of no bytes */
+
 /* A call and its result. The members that the kind does not need are 0. */
 typedef struct vmafgpu__recorded {
     int kind, called; /* called: kind of the call of a result */
@@ -38070,10 +38109,20 @@ typedef struct vmafgpu__recorded {
     vmafgpu *v;
     const vmafgpu_config *config;
     vmafgpu *const *contexts;
-    const vmafgpu_frame *reference, *distorted, *previous;
+    const vmafgpu_frame *reference, *distorted, *previous, *following;
     int count;
     vmafgpu_result result;
     const vmafgpu_score *scores;
+    const double *features, *values;
+    const vmafgpu_edit *edits;
+    const vmafgpu_edit_score *edit_scores;
+    const vmafgpu_gradient *gradient;
+    const vmafgpu_block *blocks;
+    const int *across, *down;
+    const float *floats; /* slopes, or a map */
+    ptrdiff_t pitch;
+    vmafgpu_memory memory;
+    const vmafgpu_result *results;
 } vmafgpu__recorded;
 
 /* Counts bytes if `file` is NULL. */
@@ -38097,6 +38146,41 @@ static void vmafgpu__record_text(vmafgpu__record_sink *s, const char *text) {
     vmafgpu__record_bytes(s, text, text ? strlen(text) : 0);
 }
 
+/* Writes an array; if it is NULL, only the size UINT64_MAX. */
+static void vmafgpu__record_array(vmafgpu__record_sink *s, const void *array, size_t size) {
+    vmafgpu__record_whole(s, array ? size : UINT64_MAX);
+    vmafgpu__record_bytes(s, array, array ? size : 0);
+}
+
+/* Writes whether a model is valid and not built in. If so, writes the model. */
+static void vmafgpu__record_model(vmafgpu__record_sink *s, const vmafgpu_model *model) {
+    char error[VMAFGPU__ERROR_SIZE];
+    const int is_own =
+        model && vmafgpu__model_check(model, error, sizeof error) && vmafgpu_builtin_model(model->name) != model;
+    vmafgpu__record_whole(s, (uint64_t)is_own);
+    if (!is_own)
+        return;
+    vmafgpu__record_whole(s, (uint64_t)model->svm_count);
+    for (int i = 0; i < model->svm_count; i++) {
+        const vmafgpu_svm *svm = &model->svms[i];
+        const size_t inputs = (size_t)svm->feature_count, vectors = (size_t)svm->sv_count;
+        size_t rows = 0;
+        for (size_t k = 0; k < vectors; k++)
+            rows = svm->sv_rows[k] >= rows ? svm->sv_rows[k] + (size_t)1 : rows;
+        vmafgpu__record_bytes(s, svm, sizeof *svm);
+        for (size_t k = 0; k < inputs; k++) {
+            vmafgpu__record_text(s, svm->feature_names[k]);
+            vmafgpu__record_text(s, svm->feature_options ? svm->feature_options[k] : NULL);
+        }
+        vmafgpu__record_array(s, svm->slopes, sizeof(double) * (inputs + 1));
+        vmafgpu__record_array(s, svm->intercepts, sizeof(double) * (inputs + 1));
+        vmafgpu__record_array(s, svm->sv_coefs, sizeof(double) * vectors);
+        vmafgpu__record_array(s, svm->sv_rows, sizeof(uint16_t) * vectors);
+        vmafgpu__record_array(s, svm->sv_table, sizeof(double) * rows * inputs);
+        vmafgpu__record_array(s, svm->knots, sizeof(double) * 2 * (size_t)svm->knot_count);
+    }
+}
+
 static void vmafgpu__record_config(vmafgpu__record_sink *s, const vmafgpu_config *c) {
     const int models = c->models && c->model_count > 0 && c->model_count <= VMAFGPU__MAX_MODELS ? c->model_count : 0;
     const int features =
@@ -38109,6 +38193,7 @@ static void vmafgpu__record_config(vmafgpu__record_sink *s, const vmafgpu_config
         vmafgpu__record_text(s, c->models[i].model ? c->models[i].model->name : NULL);
         vmafgpu__record_text(s, c->models[i].name);
         vmafgpu__record_text(s, c->models[i].options);
+        vmafgpu__record_model(s, c->models[i].model);
     }
     vmafgpu__record_whole(s, (uint64_t)features);
     for (int i = 0; i < features; i++) {
@@ -38132,22 +38217,36 @@ static int vmafgpu__record_can_read(vmafgpu *v, const vmafgpu_frame *frame, int 
     return is_fine;
 }
 
+/* FNV-1a, a hash */
+static void vmafgpu__record_add(uint64_t *hash, const void *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        *hash = (*hash ^ ((const uint8_t *)bytes)[i]) * 0x100000001b3u;
+}
+
 static void vmafgpu__record_row(vmafgpu__record_sink *s, uint64_t *hash, const uint8_t *row, size_t size) {
 #ifdef VMAFGPU_RECORD_HASHES
-    for (size_t i = 0; s->file && i < size; i++)
-        *hash = (*hash ^ row[i]) * 0x100000001b3u;
+    if (s->file)
+        vmafgpu__record_add(hash, row, size);
 #else
     (void)hash;
     vmafgpu__record_bytes(s, row, size);
 #endif
 }
 
+/* Writes the hash of `rows` rows of `size` bytes each. */
+static void vmafgpu__record_hash(vmafgpu__record_sink *s, const void *rows, ptrdiff_t pitch, int count, size_t size) {
+    uint64_t hash = VMAFGPU__RECORD_HASH;
+    for (int y = 0; s->file && y < count; y++)
+        vmafgpu__record_add(&hash, (const uint8_t *)rows + y * pitch, size);
+    vmafgpu__record_whole(s, hash);
+}
+
 /* Writes a frame: the struct, what follows ('s': samples, 'h': a hash, '-': nothing), and the rows without padding. */
 static void vmafgpu__record_frame(vmafgpu__record_sink *s, vmafgpu *v, const vmafgpu_frame *frame) {
-    static const size_t pixel_sizes[] = { 0, 4, 4, 3, 4, 8 };
+    static const size_t pixel_sizes[] = { 0, 4, 4, 3, 4, 8, 1 };
     const vmafgpu_config *c = &v->config;
     vmafgpu_frame none;
-    uint64_t hash = 0xcbf29ce484222325u;
+    uint64_t hash = VMAFGPU__RECORD_HASH;
     int with_chroma = 0;
     for (int i = 0; i < v->extractor_count; i++)
         with_chroma |= v->extractors[i].needs_chroma;
@@ -38167,8 +38266,9 @@ static void vmafgpu__record_frame(vmafgpu__record_sink *s, vmafgpu *v, const vma
     if (frame->pixels) {
         const size_t size = pixel_sizes[frame->pixels] * (size_t)c->width;
         const ptrdiff_t pitch = frame->pitch[0] ? frame->pitch[0] : (ptrdiff_t)size;
-        for (int y = 0; y < c->height; y++)
-            vmafgpu__record_row(s, &hash, (const uint8_t *)frame->data[0] + y * pitch, size);
+        for (int plane = 0; plane < (frame->pixels == VMAFGPU_PIXELS_RGB8_PLANAR ? 3 : 1); plane++)
+            for (int y = 0; y < c->height; y++)
+                vmafgpu__record_row(s, &hash, (const uint8_t *)frame->data[plane] + y * pitch, size);
     } else {
         const int planes = !with_chroma ? 1 : vmafgpu__is_interleaved(c) ? 2 : 3;
         for (int plane = 0; plane < planes; plane++) {
@@ -38182,6 +38282,90 @@ static void vmafgpu__record_frame(vmafgpu__record_sink *s, vmafgpu *v, const vma
 #ifdef VMAFGPU_RECORD_HASHES
     vmafgpu__record_whole(s, hash);
 #endif
+}
+
+/* Writes edits: the struct, 's' or '-' as for frames, and the rows without padding. */
+static void vmafgpu__record_edits(vmafgpu__record_sink *s, vmafgpu *v, const vmafgpu_edit *edits, int count) {
+    char error[sizeof v->error];
+    void (*on_log)(void *, vmafgpu_log_level, const char *) = v->config.on_log;
+    vmafgpu__record_whole(s, edits != NULL);
+    vmafgpu__record_whole(s, (uint64_t)(int64_t)count);
+    memcpy(error, v->error, sizeof error);
+    v->config.on_log = NULL;
+    for (int i = 0; edits && i < count; i++) {
+        const vmafgpu_edit *e = &edits[i];
+        int is_readable = 0;
+#ifndef VMAFGPU_NO_EDITS
+        if (v->config.max_edit_size && e->memory != VMAFGPU_MEMORY_DEVICE) {
+            const vmafgpu_result result = vmafgpu__edit_check(v, "", i, e);
+            is_readable = result == VMAFGPU_OK || result == VMAFGPU_ERROR_FRAME;
+        }
+#endif
+        vmafgpu__record_bytes(s, e, sizeof *e);
+        vmafgpu__record_whole(s, is_readable ? 's' : '-');
+        const size_t size = is_readable ? (size_t)e->width * (size_t)v->config.bytes_per_sample : 0;
+        for (int y = 0; is_readable && y < e->height; y++)
+            vmafgpu__record_bytes(s, (const uint8_t *)e->data + y * (e->pitch ? e->pitch : (ptrdiff_t)size), size);
+    }
+    v->config.on_log = on_log;
+    memcpy(v->error, error, sizeof error);
+}
+
+/* Writes the arrays that a successful call has filled. */
+static void vmafgpu__record_outputs(vmafgpu__record_sink *s, const vmafgpu__recorded *r) {
+    const vmafgpu_config *c = &r->v->config;
+    const size_t columns = sizeof(double) * (size_t)r->v->column_count;
+    const int is_done = r->result == VMAFGPU_OK;
+    switch (r->called) {
+    case VMAFGPU__RECORD_PUSH: { /* on the CPU, the map is complete */
+        const int has_map = is_done && r->floats && !r->v->map.shares;
+        vmafgpu__record_whole(s, (uint64_t)has_map);
+        if (has_map)
+            vmafgpu__record_hash(s, r->floats, 0, 1, sizeof(float) * (size_t)vmafgpu_map_blocks(r->v, NULL, NULL));
+        break;
+    }
+    case VMAFGPU__RECORD_MANY:
+        for (int i = 0; i < r->count; i++)
+            vmafgpu__record_whole(s, (uint64_t)(int64_t)r->results[i]);
+        break;
+    case VMAFGPU__RECORD_ACQUIRE:
+        if (is_done) {
+            vmafgpu__record_bytes(s, r->reference, sizeof *r->reference);
+            vmafgpu__record_bytes(s, r->distorted, sizeof *r->distorted);
+        }
+        break;
+    case VMAFGPU__RECORD_PREDICT:
+    case VMAFGPU__RECORD_EDIT_BEGIN:
+    case VMAFGPU__RECORD_EDIT_COMMIT:
+        vmafgpu__record_array(s, is_done && r->scores ? r->scores->values : NULL, columns);
+        break;
+    case VMAFGPU__RECORD_EDIT_TRY: { /* if some edits are invalid, the others have scores */
+        const int is_tried = is_done || (r->edits && r->count > 0 && r->v->has_base &&
+                                         (r->result == VMAFGPU_ERROR_ARGUMENT || r->result == VMAFGPU_ERROR_FRAME));
+        const size_t count = is_tried && r->edit_scores ? (size_t)r->count : 0;
+        vmafgpu__record_array(s, r->edit_scores, sizeof *r->edit_scores * count);
+        vmafgpu__record_array(s, r->values, columns * count);
+        break;
+    }
+    case VMAFGPU__RECORD_EDIT_GRADIENT:
+        vmafgpu__record_array(s, is_done ? r->gradient : NULL, sizeof *r->gradient);
+        break;
+    case VMAFGPU__RECORD_EDIT_BLOCKS:
+        if (is_done) {
+            vmafgpu__record_whole(s, (uint64_t)*r->across);
+            vmafgpu__record_whole(s, (uint64_t)*r->down);
+            vmafgpu__record_hash(s, r->blocks, 0, r->blocks != NULL,
+                                 sizeof *r->blocks * (size_t)*r->across * (size_t)*r->down);
+        }
+        break;
+    case VMAFGPU__RECORD_EDIT_SLOPES:
+        if (is_done) {
+            const size_t row = sizeof(float) * (size_t)c->width;
+            vmafgpu__record_hash(s, r->floats, r->pitch ? r->pitch : (ptrdiff_t)row, c->height, row);
+        }
+        break;
+    default: break;
+    }
 }
 
 /* Writes the pooled values of a flushed clip and, if they are kept, the scores. */
@@ -38207,8 +38391,9 @@ static void vmafgpu__record_rest(vmafgpu__record_sink *s, const vmafgpu__recorde
     case VMAFGPU__RECORD_PRECEDING:
     case VMAFGPU__RECORD_FOLLOWING:
     case VMAFGPU__RECORD_PAIRS:
+    case VMAFGPU__RECORD_EDIT_BEGIN:
         vmafgpu__record_whole(s, (uint64_t)r->count);
-        vmafgpu__record_whole(s, r->previous != NULL);
+        vmafgpu__record_whole(s, (r->previous != NULL) + 2 * (uint64_t)(r->following != NULL));
         for (int i = 0; i < r->count && r->kind == VMAFGPU__RECORD_MANY; i++)
             vmafgpu__record_whole(s, (uint64_t)(uintptr_t)r->contexts[i]);
         vmafgpu__record_frame(s, r->v, r->reference);
@@ -38216,11 +38401,37 @@ static void vmafgpu__record_rest(vmafgpu__record_sink *s, const vmafgpu__recorde
             vmafgpu__record_frame(s, r->v, r->distorted ? &r->distorted[i] : NULL);
         if (r->previous)
             vmafgpu__record_frame(s, r->v, r->previous);
+        if (r->following)
+            vmafgpu__record_frame(s, r->v, r->following);
+        break;
+    case VMAFGPU__RECORD_ACQUIRE: vmafgpu__record_whole(s, r->reference && r->distorted); break;
+    case VMAFGPU__RECORD_PREDICT:
+        vmafgpu__record_whole(s, r->scores != NULL);
+        vmafgpu__record_array(
+            s, r->features, sizeof(double) * (size_t)(r->v->model_count ? r->v->models[0].column : r->v->column_count));
+        break;
+    case VMAFGPU__RECORD_EDIT_TRY:
+    case VMAFGPU__RECORD_EDIT_COMMIT:
+        vmafgpu__record_whole(s, (uint64_t)(r->edit_scores != NULL) + 2 * (uint64_t)(r->values != NULL));
+        vmafgpu__record_edits(s, r->v, r->edits, r->count);
+        break;
+    case VMAFGPU__RECORD_EDIT_GRADIENT: vmafgpu__record_whole(s, r->gradient != NULL); break;
+    case VMAFGPU__RECORD_EDIT_BLOCKS:
+        vmafgpu__record_whole(s, (uint64_t)(int64_t)r->count);
+        vmafgpu__record_whole(s, (uint64_t)(r->blocks != NULL) + 2 * (uint64_t)(r->across && r->down));
+        break;
+    case VMAFGPU__RECORD_EDIT_SLOPES:
+    case VMAFGPU__RECORD_MAP: /* the address: only whether it is NULL, and its alignment */
+        vmafgpu__record_whole(s, r->floats ? 64 + (uint64_t)((uintptr_t)r->floats % 64) : 0);
+        vmafgpu__record_whole(s, (uint64_t)(int64_t)r->pitch);
+        vmafgpu__record_whole(s, (uint64_t)(int64_t)r->memory);
         break;
     case VMAFGPU__RECORD_RESULT:
         vmafgpu__record_whole(s, (uint64_t)(int64_t)r->result);
         if (r->called == VMAFGPU__RECORD_FLUSH && r->v->flushed)
             vmafgpu__record_clip(s, r->v);
+        if (r->v)
+            vmafgpu__record_outputs(s, r);
         if (r->called == VMAFGPU__RECORD_PAIRS && r->result == VMAFGPU_OK) {
             vmafgpu__record_whole(s, (uint64_t)r->v->column_count);
             for (int i = 0; i < r->count; i++)
@@ -38263,7 +38474,7 @@ static uint32_t vmafgpu__record(vmafgpu__recorded *r) {
         vmafgpu__recorder.file = sink.file;
         vmafgpu__recorder.is_over = !sink.file;
         if (sink.file) {
-            vmafgpu__record_bytes(&sink, "vmafgpu record 1", 16);
+            vmafgpu__record_bytes(&sink, "vmafgpu record 2", 16);
             vmafgpu__record_whole(&sink, 40);
             vmafgpu__record_whole(&sink, VMAFGPU_ABI);
             vmafgpu__record_whole(&sink, sizeof(vmafgpu_config));
@@ -38335,24 +38546,43 @@ VMAFGPU_API vmafgpu_result vmafgpu_reset(vmafgpu *context) {
     VMAFGPU__RECORDED(r, vmafgpu__recorded_reset(context));
 }
 
+/* Returns the map that the CPU computes for the next pair, or NULL. */
+static const float *vmafgpu__record_map(const vmafgpu *v) {
+    const int is_cpu = v && v->is_open && v->config.map_block_size && v->backend->map_memory == VMAFGPU_MEMORY_PINNED;
+    return is_cpu && !vmafgpu__atomic_get(&v->is_busy) ? v->map.shares : NULL;
+}
+
 VMAFGPU_API vmafgpu_result vmafgpu_push(vmafgpu *context, const vmafgpu_frame *reference,
                                         const vmafgpu_frame *distorted) {
     vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_PUSH, context, reference, distorted, 1);
+    r.floats = vmafgpu__record_map(context);
     VMAFGPU__RECORDED(r, vmafgpu__recorded_push(context, reference, distorted));
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_frame *reference,
                                             const vmafgpu_frame *distorted) {
     vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_PUSH, context, reference, distorted, 1);
+    r.floats = vmafgpu__record_map(context);
     VMAFGPU__RECORDED(r, vmafgpu__recorded_try_push(context, reference, distorted));
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_push_many(vmafgpu *const *contexts, int count, const vmafgpu_frame *reference,
                                              const vmafgpu_frame *distorted, vmafgpu_result *results) {
-    vmafgpu *first = contexts && count > 0 && distorted ? contexts[0] : NULL;
-    vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_MANY, first, reference, distorted, count);
+    const int is_recorded = contexts && distorted && count > 0 && count <= VMAFGPU__RECORD_MOST;
+    vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_MANY, is_recorded ? contexts[0] : NULL, reference,
+                                               distorted, is_recorded ? count : 0);
+    vmafgpu_result each[VMAFGPU__RECORD_MOST];
+    for (int i = 0; i < r.count; i++)
+        each[i] = (vmafgpu_result)VMAFGPU__RECORD_NONE;
     r.contexts = contexts;
-    VMAFGPU__RECORDED(r, vmafgpu__recorded_push_many(contexts, count, reference, distorted, results));
+    r.results = each;
+    r.number = vmafgpu__record(&r);
+    r.kind = VMAFGPU__RECORD_MANY;
+    const vmafgpu_result result =
+        vmafgpu__recorded_push_many(contexts, count, reference, distorted, is_recorded ? each : results);
+    for (int i = 0; results && i < r.count; i++)
+        results[i] = (int)each[i] == VMAFGPU__RECORD_NONE ? results[i] : each[i];
+    return vmafgpu__record_result(&r, result);
 }
 
 VMAFGPU_API vmafgpu_result vmafgpu_push_preceding(vmafgpu *context, const vmafgpu_frame *reference) {
@@ -38388,6 +38618,77 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_candidates(vmafgpu *context, const vmaf
     r.previous = previous;
     r.scores = scores;
     VMAFGPU__RECORDED(r, vmafgpu__recorded_score_candidates(context, reference, distorted, count, previous, scores));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_acquire_pair(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted) {
+    vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_ACQUIRE, context, reference, distorted, 1);
+    VMAFGPU__RECORDED(r, vmafgpu__recorded_acquire_pair(context, reference, distorted));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_predict(vmafgpu *context, const double *features, vmafgpu_score *score) {
+    vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_PREDICT, context, NULL, NULL, 0);
+    r.features = features;
+    r.scores = score;
+    VMAFGPU__RECORDED(r, vmafgpu__recorded_predict(context, features, score));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_begin(vmafgpu *context, const vmafgpu_frame *reference,
+                                              const vmafgpu_frame *distorted, const vmafgpu_frame *previous,
+                                              const vmafgpu_frame *following, vmafgpu_score *score) {
+    vmafgpu__recorded r =
+        vmafgpu__record_call(VMAFGPU__RECORD_EDIT_BEGIN, context, reference, distorted, distorted != NULL);
+    r.previous = previous;
+    r.following = following;
+    r.scores = score;
+    VMAFGPU__RECORDED(r, vmafgpu__recorded_edit_begin(context, reference, distorted, previous, following, score));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_try(vmafgpu *context, const vmafgpu_edit *edits, int count,
+                                            vmafgpu_edit_score *scores, double *values) {
+    vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_EDIT_TRY, context, NULL, NULL, count);
+    r.edits = edits;
+    r.edit_scores = scores;
+    r.values = values;
+    VMAFGPU__RECORDED(r, vmafgpu__recorded_edit_try(context, edits, count, scores, values));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_commit(vmafgpu *context, const vmafgpu_edit *edits, int count,
+                                               vmafgpu_score *score) {
+    vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_EDIT_COMMIT, context, NULL, NULL, count);
+    r.edits = edits;
+    r.scores = score;
+    VMAFGPU__RECORDED(r, vmafgpu__recorded_edit_commit(context, edits, count, score));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradient *gradient) {
+    vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_EDIT_GRADIENT, context, NULL, NULL, 0);
+    r.gradient = gradient;
+    VMAFGPU__RECORDED(r, vmafgpu__recorded_edit_gradient(context, gradient));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafgpu_block *blocks, int *across,
+                                               int *down) {
+    vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_EDIT_BLOCKS, context, NULL, NULL, size);
+    r.blocks = blocks;
+    r.across = across;
+    r.down = down;
+    VMAFGPU__RECORDED(r, vmafgpu__recorded_edit_blocks(context, size, blocks, across, down));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, ptrdiff_t pitch,
+                                               vmafgpu_memory memory) {
+    vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_EDIT_SLOPES, context, NULL, NULL, 0);
+    r.floats = slopes;
+    r.pitch = pitch;
+    r.memory = memory;
+    VMAFGPU__RECORDED(r, vmafgpu__recorded_edit_slopes(context, slopes, pitch, memory));
+}
+
+VMAFGPU_API vmafgpu_result vmafgpu_request_map(vmafgpu *context, float *map, vmafgpu_memory memory) {
+    vmafgpu__recorded r = vmafgpu__record_call(VMAFGPU__RECORD_MAP, context, NULL, NULL, 0);
+    r.floats = map;
+    r.memory = memory;
+    VMAFGPU__RECORDED(r, vmafgpu__recorded_request_map(context, map, memory));
 }
 #endif /* VMAFGPU_RECORD */
 

@@ -4708,8 +4708,8 @@ GPU_KERNEL(vmafgpu_cambi_select, vmafgpu__cambi_launch, VMAFGPU__CAMBI_SELECT_TH
         for (int32_t x = (int32_t)thread_index() * 4; x < plane.width; x += THREADS * 4) {
             const uint64_t four = load((const uint64_t *)(samples + x));
             uint32_t bits[4];
-            /* Loads four words together. Words that were never stored are loaded too, but are ignored below. The
-             * initcheck tool of compute-sanitizer reports these loads. */
+            /* Loads four words together. Words that were never stored are loaded too, but are ignored below. They are
+             * zero, because the host has cleared the scratch memory. */
 #pragma unroll
             for (int i = 0; i < 4; i++)
                 bits[i] = x + i < plane.width ? peek(values + x + i) : 0;

@@ -74,6 +74,9 @@ step 'planted faults' test/planted.sh texts
 # This uses the kernels that the tests have built.
 step 'amd runtime without a card' test/amd_runtime.sh build
 
+# Fails if fewer lines, branches or functions are executed than before.
+[ -z "$all" ] || step 'coverage' test/coverage.sh build/coverage
+
 # Needs an emulator for AMD GPUs; without it, prints that the step is skipped.
 [ -z "$all" ] || step 'AMD code objects, emulated' make test-emulated
 

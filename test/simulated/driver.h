@@ -399,6 +399,15 @@ inline unsigned char *device_bytes(const Context *context, uint64_t address, siz
     return range->host + (address - range->begin);
 }
 
+/* Like device_bytes(), for bytes that are written now. */
+inline unsigned char *written_bytes(const Context *context, uint64_t address, size_t pitch, size_t width,
+                                    size_t height) {
+    unsigned char *const bytes = device_bytes(context, address, pitch * (height - 1) + width);
+    for (size_t y = 0; bytes && y < height; y++)
+        machine.memory.find(address, 1)->set_written(address + y * pitch, width);
+    return bytes;
+}
+
 inline bool is_pinned(const void *host, size_t bytes) {
     return machine.memory.find(reinterpret_cast<uintptr_t>(host), bytes);
 }
@@ -414,6 +423,10 @@ struct Side {
         const size_t extent = pitch * (height - 1) + width;
         return kind == HOST ? static_cast<unsigned char *>(host)
                             : device_bytes(kind == ANYWHERE ? nullptr : context, device, extent);
+    }
+    unsigned char *find_target(const Context *context, size_t width, size_t height) const {
+        return kind == HOST ? static_cast<unsigned char *>(host)
+                            : written_bytes(kind == ANYWHERE ? nullptr : context, device, pitch, width, height);
     }
 };
 
@@ -449,14 +462,14 @@ inline int copy(const Call &call, const std::shared_ptr<Stream> &stream, const S
         auto taken = std::make_shared<std::vector<unsigned char>>(width * height);
         copy_bytes(taken->data(), width, static_cast<unsigned char *>(from.host), from.pitch, width, height);
         submit(stream, [=] {
-            unsigned char *const target = to.find(context, width, height);
+            unsigned char *const target = to.find_target(context, width, height);
             if (target)
                 copy_bytes(target, to.pitch, taken->data(), width, width, height);
             return target ? SUCCESS : ILLEGAL_ADDRESS;
         });
     } else {
         submit(stream, [=] {
-            unsigned char *const target = to.find(context, width, height);
+            unsigned char *const target = to.find_target(context, width, height);
             unsigned char *const source = from.find(context, width, height);
             if (target && source)
                 copy_bytes(target, to.pitch, source, from.pitch, width, height);
@@ -492,7 +505,7 @@ inline int fill(const Call &call, const void *stream_handle, uint64_t address, u
     if (address % unit || !device_bytes(context, address, unit * count))
         return call.mistake(INVALID_VALUE, "range is not aligned, or not inside a live allocation of the context");
     submit(stream, [=] {
-        unsigned char *const bytes = device_bytes(context, address, unit * count);
+        unsigned char *const bytes = written_bytes(context, address, 0, unit * count, 1);
         for (size_t i = 0; bytes && i < count; i++)
             memcpy(bytes + i * unit, &value, unit);
         return bytes ? SUCCESS : ILLEGAL_ADDRESS;

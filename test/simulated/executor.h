@@ -196,14 +196,31 @@ struct Range {
     unsigned char *host;                /* host address of byte `begin` */
     std::unique_ptr<uint32_t[]> stamps; /* for each block of 64 bytes, the last launch that wrote there */
     std::unique_ptr<unsigned char[]> owned;
-    const void *owner;           /* the context that may use the range; NULL: any */
-    std::vector<bool> forbidden; /* for each byte, whether it must not be read; empty: all may be read */
+    const void *owner;             /* the context that may use the range; NULL: any */
+    std::vector<bool> forbidden;   /* for each byte, whether it must not be read; empty: all may be read */
+    std::vector<uint64_t> written; /* one bit per byte, which a kernel or a copy has written; empty: all bytes are */
 
     bool may_be_read(uintptr_t address, size_t bytes) const {
         for (size_t i = 0; !forbidden.empty() && i < bytes; i++)
             if (forbidden[address - begin + i])
                 return false;
         return true;
+    }
+    void set_written(uintptr_t address, size_t bytes) {
+        const size_t first = address - begin;
+        for (size_t i = first; !written.empty() && i < first + bytes;) {
+            const bool is_whole = i % 64 == 0 && first + bytes - i >= 64;
+            written[i / 64] |= is_whole ? ~UINT64_C(0) : UINT64_C(1) << i % 64;
+            i += is_whole ? 64 : 1;
+        }
+    }
+    /* Access of 1 to 16 bytes, which are aligned to their number */
+    uint64_t bits(uintptr_t address, size_t bytes) const {
+        return ((UINT64_C(1) << bytes) - 1) << (address - begin) % 64;
+    }
+    bool is_written(uintptr_t address, size_t bytes) const {
+        const uint64_t mask = bits(address, bytes);
+        return written.empty() || (written[(address - begin) / 64] & mask) == mask;
     }
 };
 
@@ -219,7 +236,9 @@ class Memory {
         __asan_poison_memory_region(host + bytes, static_cast<size_t>(block + bytes + 256 - (host + bytes)));
 #endif
         memset(host, POISON_DEVICE, bytes);
-        add(reinterpret_cast<uintptr_t>(host) | DEVICE_BIT, bytes, host, owner).owned.reset(block);
+        Range &range = add(reinterpret_cast<uintptr_t>(host) | DEVICE_BIT, bytes, host, owner);
+        range.owned.reset(block);
+        range.written.resize(bytes / 64 + 1);
         return reinterpret_cast<uintptr_t>(host) | DEVICE_BIT;
     }
     /* Makes host memory accessible to kernels, at its host address. */
@@ -504,12 +523,21 @@ struct Machine {
         found_in = range;
         return range->host + (address - range->begin);
     }
+    /* Reports a read of bytes that nothing has written, as the initcheck tool of compute-sanitizer does. */
+    void check_written(const void *pointer, uint32_t bytes, const char *access) {
+        if (!found_in->is_written(reinterpret_cast<uintptr_t>(pointer), bytes)) {
+            fail("%s of %u bytes at %#llx, byte %llu of an allocation, which nothing has written", access, bytes,
+                 static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(pointer)),
+                 static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(pointer) - found_in->begin));
+        }
+    }
     const unsigned char *global_read(const void *pointer, uint32_t bytes, uint32_t alignment, const char *access) {
         const unsigned char *host = global(pointer, bytes, alignment, access);
         if (!found_in->may_be_read(reinterpret_cast<uintptr_t>(pointer), bytes)) {
             fail("%s of %u bytes at %#llx, which must not be read", access, bytes,
                  static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(pointer)));
         }
+        check_written(pointer, bytes, access);
         if (*found == launches) {
             fail("%s of %u bytes at %#llx, which this launch has written", access, bytes,
                  static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(pointer)));
@@ -519,6 +547,21 @@ struct Machine {
     unsigned char *global_write(void *pointer, uint32_t bytes, uint32_t alignment, const char *access) {
         unsigned char *host = global(pointer, bytes, alignment, access);
         *found = launches;
+        if (!found_in->written.empty()) {
+            const uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+            found_in->written[(address - found_in->begin) / 64] |= found_in->bits(address, bytes);
+        }
+        return host;
+    }
+    /* An operation that reads and writes */
+    unsigned char *global_change(void *pointer, uint32_t bytes, const char *access) {
+        (void)global(pointer, bytes, bytes, access);
+        check_written(pointer, bytes, access);
+        return global_write(pointer, bytes, bytes, access);
+    }
+    unsigned char *global_peek(const void *pointer, uint32_t bytes) {
+        unsigned char *host = global(pointer, bytes, bytes, "peek");
+        check_written(pointer, bytes, "peek");
         return host;
     }
     void check_shared(const void *pointer, uint32_t bytes, const char *access) {

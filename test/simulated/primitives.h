@@ -195,35 +195,35 @@ template <class T> GPU_FN void store(T *p, T v) {
     memcpy(simulated::machine.global_write(p, sizeof v, alignof(T), "store"), &v, sizeof v);
 }
 GPU_FN int64_t take(int64_t *p) {
-    unsigned char *const at = simulated::machine.global_write(p, sizeof *p, sizeof *p, "take");
+    unsigned char *const at = simulated::machine.global_change(p, sizeof *p, "take");
     int64_t v;
     memcpy(&v, at, sizeof v);
     memset(at, 0, sizeof v);
     return v;
 }
 GPU_FN void atomic_add(int64_t *p, int64_t v) {
-    unsigned char *const at = simulated::machine.global_write(p, sizeof v, sizeof v, "atomic_add");
+    unsigned char *const at = simulated::machine.global_change(p, sizeof v, "atomic_add");
     uint64_t sum;
     memcpy(&sum, at, sizeof sum);
     sum += static_cast<uint64_t>(simulated_wrong(v));
     memcpy(at, &sum, sizeof sum);
 }
 GPU_FN void atomic_add(uint32_t *p, uint32_t v) {
-    unsigned char *const at = simulated::machine.global_write(p, sizeof v, sizeof v, "atomic_add");
+    unsigned char *const at = simulated::machine.global_change(p, sizeof v, "atomic_add");
     uint32_t sum;
     memcpy(&sum, at, sizeof sum);
     sum += simulated_wrong(v);
     memcpy(at, &sum, sizeof sum);
 }
 GPU_FN void atomic_or(uint32_t *p, uint32_t v) {
-    unsigned char *const at = simulated::machine.global_write(p, sizeof v, sizeof v, "atomic_or");
+    unsigned char *const at = simulated::machine.global_change(p, sizeof v, "atomic_or");
     uint32_t bits;
     memcpy(&bits, at, sizeof bits);
     bits |= v;
     memcpy(at, &bits, sizeof bits);
 }
 GPU_FN uint32_t atomic_claim(uint32_t *p) {
-    unsigned char *const at = simulated::machine.global_write(p, sizeof *p, sizeof *p, "atomic_claim");
+    unsigned char *const at = simulated::machine.global_change(p, sizeof *p, "atomic_claim");
     uint32_t before;
     memcpy(&before, at, sizeof before);
     const uint32_t after = before + 1;
@@ -232,7 +232,7 @@ GPU_FN uint32_t atomic_claim(uint32_t *p) {
 }
 GPU_FN uint32_t peek(const uint32_t *p) {
     uint32_t v;
-    memcpy(&v, simulated::machine.global(p, sizeof v, sizeof v, "peek"), sizeof v);
+    memcpy(&v, simulated::machine.global_peek(p, sizeof v), sizeof v);
     return v;
 }
 GPU_FN void shared_add(uint32_t *p, uint32_t v) {
@@ -535,7 +535,9 @@ GPU_FN void simulated_release(void *device) {
 /* Returns the host address of device memory, or NULL unless all bytes are in one allocation. */
 GPU_FN void *simulated_host(const void *device, size_t bytes) {
     const uintptr_t address = reinterpret_cast<uintptr_t>(device);
-    const simulated::Range *const range = simulated::machine.memory.find(address, bytes);
+    simulated::Range *const range = simulated::machine.memory.find(address, bytes);
+    if (range)
+        range->set_written(address, bytes);
     return range ? range->host + (address - range->begin) : nullptr;
 }
 /* Makes host memory accessible to kernels, at its host address. */

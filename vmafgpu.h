@@ -30306,13 +30306,13 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     /* Two 4K pairs per batch keep a large GPU busy, and two batches in flight hide the gaps between launches. If frames
      * are in device memory, nothing has to be transferred, and larger batches are faster: part of the GPU is idle at
      * the end of each launch, and larger batches need fewer launches. Batches of such frames use up to 1 / PART of the
-     * device memory. */
+     * device memory, or twice as much with several GPUs, which copy the frame before each run from another GPU. */
     enum {
         PIXELS = 3840 * 2160,
         LONGEST_QUEUE = 4,
         SHORTEST_QUEUE = 2,
         PART = 64,
-        LONG_RUN = 32 /* pairs in flight on each of several GPUs */
+        LONG_RUN = 32 /* pairs in flight on each of several GPUs; twice as many if frames are in device memory */
     };
     const vmafgpu_config *c = &v->config;
     const int is_on_device = c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE; /* frames are in device memory */
@@ -30327,11 +30327,11 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
     size_t available = 0, total = 0;
     if (is_on_device)
         (void)VMAFGPU__GPU_CALL(v, memory_info, (&available, &total));
-    const size_t part = total / PART < available / 4 ? total / PART : available / 4,
-                 most = part > memory ? part : memory;
+    const size_t share = is_one_of_many ? total / PART * 2 : total / PART;
+    const size_t part = share < available / 4 ? share : available / 4, most = part > memory ? part : memory;
     const int fill = (!is_on_device ? 2 : most == memory ? 4 : 16) * PIXELS / (c->width * c->height);
     const int high_shift = vmafgpu__sample_shift(c);
-    const int least = is_one_of_many ? LONG_RUN / SHORTEST_QUEUE : 1;
+    const int least = is_one_of_many ? (is_on_device ? 2 : 1) * LONG_RUN / SHORTEST_QUEUE : 1;
     g->batch = vmafgpu__maps_pairs(c)      ? 1
                : c->gpu.batch              ? c->gpu.batch
                : c->live                   ? 1

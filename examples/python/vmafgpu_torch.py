@@ -148,9 +148,9 @@ def torch_score(reference: torch.Tensor, distorted: torch.Tensor, *, bit_depth: 
     if not 8 <= bit_depth <= 16:
         raise ValueError("bit_depth: must be 8 to 16, not %s" % bit_depth)
     flat = (-1,) + shape[-2:]
-    apply: Any = _Score.apply
-    if "torch._dynamo" in sys.modules:      # torch.compile() cannot trace calls of the library
-        apply = torch.compiler.disable(apply)
+    apply, compiler = _Score.apply, getattr(torch, "compiler", None)  # type: Any, Any
+    if compiler and "torch._dynamo" in sys.modules:     # torch.compile() cannot trace calls of the library
+        apply = compiler.disable(apply)
     scores: torch.Tensor = apply(reference.reshape(flat), distorted.reshape(flat), bit_depth, bool(is_clip), model,
                                  threads)
     return scores

@@ -93,6 +93,13 @@ refused 'equal names' 'would be the same file' -r "$ref" -d "$dis" -d "$ref" --s
     --slopes "$work/no.png"
 refused 'no model' '--slopes requires a model' -r "$ref" -d "$dis" -n --feature psnr --slopes "$work/no.png"
 refused 'a float model' '--slopes: feature float_' -r "$ref" -d "$dis" -m vmaf_float_v0.6.1 --slopes "$work/no.png"
+$foreign "$build/test/make_clip$EXE" texture+mix 224x168 8 420 2 4 "$work/v1_ref.y4m" "$work/v1_dis.y4m" || exit 1
+refused 'a v1 model' 'or --constant_cambi, which' -r "$work/v1_ref.y4m" -d "$work/v1_dis.y4m" -m vmaf_v1.0.16_3d0h \
+    --slopes "$work/no.png"
+draw -r "$work/v1_ref.y4m" -d "$work/v1_dis.y4m" -m vmaf_v1.0.16_3d0h --constant_cambi --slopes "$work/v1_%d.png"
+check '--constant_cambi: status' [ $status -eq 0 ]
+check '--constant_cambi: pictures' [ "$(find "$work" -name 'v1_[01].png' -size +4k | wc -l)" -eq 2 ]
+refused '--constant_cambi alone' '--constant_cambi requires --slopes' -r "$ref" -d "$dis" --constant_cambi
 refused '--state' '--slopes does not accept --state' -r "$ref" -d "$dis" --state "$work/state" --slopes "$work/no.png"
 refused '--segment' '--slopes does not accept --state' -r "$ref" -d "$dis" --segment 1/2 -o "$work/part" \
     --slopes "$work/no.png"

@@ -10,6 +10,7 @@ passes. A few samples differ much, because the integer arithmetic of libvmaf dec
 of ADM are nearly equal. pandas and yuvio, which vmaf-torch imports but does not need for a loss, are replaced by
 empty modules."""
 import glob
+import importlib.machinery
 import os
 import statistics
 import sys
@@ -31,6 +32,7 @@ for module in ("pandas", "yuvio"):
         __import__(module)
     except ImportError:
         sys.modules[module] = types.ModuleType(module)
+        sys.modules[module].__spec__ = importlib.machinery.ModuleSpec(module, None)
 try:
     from vmaf_torch import VMAF
 except ImportError as error:

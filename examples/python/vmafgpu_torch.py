@@ -27,6 +27,7 @@ the functions return when the scores and the slopes are complete.
 """
 import collections
 import ctypes
+import sys
 import threading
 from typing import Any, List, Optional, Tuple
 
@@ -134,9 +135,6 @@ class _Score(torch.autograd.Function):
         by_sample = slopes * (by_score * ctx.scale).to(slopes.dtype)[:, None, None]
         return None, by_sample.to(ctx.type), None, None, None, None
 
-# torch.compile() cannot trace calls of the library.
-_apply: Any = getattr(getattr(torch, "compiler", None), "disable", lambda function: function)(_Score.apply)
-
 def torch_score(reference: torch.Tensor, distorted: torch.Tensor, *, bit_depth: int = 8, is_clip: bool = False,
                 model: Any = "vmaf_v0.6.1", threads: int = 0) -> torch.Tensor:
     """Returns the scores of all pictures, of type float64: the bits of the library. See the module."""
@@ -150,8 +148,11 @@ def torch_score(reference: torch.Tensor, distorted: torch.Tensor, *, bit_depth: 
     if not 8 <= bit_depth <= 16:
         raise ValueError("bit_depth: must be 8 to 16, not %s" % bit_depth)
     flat = (-1,) + shape[-2:]
-    scores: torch.Tensor = _apply(reference.reshape(flat), distorted.reshape(flat), bit_depth, bool(is_clip), model,
-                                  threads)
+    apply, compiler = _Score.apply, getattr(torch, "compiler", None)  # type: Any, Any
+    if compiler and "torch._dynamo" in sys.modules:     # torch.compile() cannot trace calls of the library
+        apply = compiler.disable(apply)
+    scores: torch.Tensor = apply(reference.reshape(flat), distorted.reshape(flat), bit_depth, bool(is_clip), model,
+                                 threads)
     return scores
 
 def torch_loss(reference: torch.Tensor, distorted: torch.Tensor, **options: Any) -> torch.Tensor:

@@ -98,6 +98,8 @@ static int check_files(options *o) {
         return tool_fail("the number of --slopes must be 0 or %d, the number of distorted videos, not %d",
                          o->distorted.count, o->slopes.count);
     }
+    if (o->constant_cambi && !o->slopes.count)
+        return tool_fail("--constant_cambi requires --slopes");
     if (o->slopes.count && (o->segments || o->state))
         return tool_fail(
             "--slopes does not accept --state and --segment, because slopes are not saved with the scores");

@@ -101,6 +101,7 @@ static const struct {
     { "config.feature_count", "the number of --feature" },
     { "config.strict_options", "--strict" },
     { "config.float_reciprocal", "--float_reciprocal" },
+    { "config.slopes 2", "--constant_cambi" },
     { "config.slopes", "--slopes" },
     { "config.subsample", "--subsample" },
     { "config.backend", "--backend" },

@@ -612,6 +612,8 @@ static const option_row option_rows[] = {
      "draw how the score of the first model changes with\neach luma sample, as PNG. A name with a frame number,\n"
      "such as slopes%04d.png, gets a picture per frame; any\nother name gets the mean over the clip. If -d is\n"
      "repeated, repeat --slopes in the same order"},
+    {"constant_cambi", 0, NULL, apply_flag, AT(constant_cambi), 1, 0, 1,
+     "with --slopes, allow v1 models; their slopes ignore\nthat banding (cambi) changes"},
     {"plot", 0, NULL, apply_flag, AT(plot), 1, 0, 1, "draw a curve of the scores in the terminal"},
     {"state", 0, "FILE", apply_text, AT(state), 0, 0, 1,
      "save the scores in FILE during the run. After an\ninterruption, the same command continues the run and\n"

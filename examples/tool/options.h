@@ -88,7 +88,7 @@ typedef struct options {
     int names_backend; /* --backend was given, so reports name the backend that was used */
     vmafgpu_reciprocal reciprocal;
     int digits; /* number of decimals, or REPORT_DIGITS_... */
-    int no_prediction, strict, quiet, debug, self_test, version, help;
+    int constant_cambi, no_prediction, strict, quiet, debug, self_test, version, help;
     int stdin_is_closed;
     int ends_program; /* the program ends after this run, even if a GPU is still being opened */
 } options;

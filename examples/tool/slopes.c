@@ -76,7 +76,7 @@ static vmafgpu_config slopes_config(const session *all) {
 #ifdef VMAFGPU_NO_THREADS
     config.threads = 1;
 #endif
-    config.slopes = 1;
+    config.slopes = o->constant_cambi ? 2 : 1;
     return config;
 }
 
@@ -262,7 +262,7 @@ int tool_open_drawer(slope_drawer *d, const session *all) {
         return 0;
     config.chroma = VMAFGPU_CHROMA_400;
     config.layout = VMAFGPU_LAYOUT_PLANAR;
-    config.max_edit_size = 1;
+    config.slopes = config.max_edit_size = 1;
     if (vmafgpu_open(&d->context, &config) != VMAFGPU_OK)
         return 0;
     const size_t bytes = luma_row(all) * (size_t)all->height;

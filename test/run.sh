@@ -62,10 +62,10 @@ else
     # These use Unix pipes and file names.
     [ "$EXE" = .exe ] ||
         tests="fuzz_levels.sh test_tool.sh test_first_use.sh test_libvmaf.sh test_align.sh test_html.sh test_state.sh
-               test_slopes.sh test_terminal.sh test_x264.sh $tests"
+               test_slopes.sh test_terminal.sh $tests"
     # Under a RUNNER, simulated GPUs would take hours. Tests that compile the header or the kernels themselves, and
     # tests of texts, do not depend on how BUILD was compiled, so they run only in ordinary builds.
-    [ -n "$RUNNER$EXE" ] || tests="test_gpu.sh test_fuzz_api.sh $tests"
+    [ -n "$RUNNER$EXE" ] || tests="test_gpu.sh test_fuzz_api.sh test_x264.sh $tests"
     [ -n "$SANITIZE$RUNNER$EXE" ] ||
         tests="check_kernels.sh headers.sh test_mpi.sh test_vulkan.sh test_switches.sh test_reductions.sh
                test_commands.sh test_snippets.sh words.sh test_tags.sh test_abi.sh test_symbols.sh test_embed.sh

@@ -33790,7 +33790,16 @@ static vmafgpu__tile vmafgpu__carve_tile(vmafgpu__carver *c, int size, int eleme
 
 /* Returns how many pairs can wait for the motion of later references before their scores are ready. */
 static int vmafgpu__most_waiting(const vmafgpu *v) {
-    return v->config.slopes && v->cpu && !v->config.live ? v->cpu->ring : 0;
+    enum { MOST = sizeof v->edits->waiting / sizeof *v->edits->waiting };
+    int most = 0;
+    for (int i = 0; i < v->extractor_count && v->config.slopes && v->cpu && !v->config.live; i++) {
+        const vmafgpu__extractor *e = &v->extractors[i];
+        vmafgpu__temporal_state state;
+        memset(&state, 0, sizeof state);
+        for (state.count = 1; e->feature->temporal && !e->feature->temporal->is_ready(e, &state, 0); state.count++)
+            most = state.count > most ? (int)state.count : most;
+    }
+    return most < MOST ? most : MOST;
 }
 
 /* Lays out a second set of the planes of the CPU backend. */

@@ -448,6 +448,14 @@ typedef struct sequence {
         int has_previous;
         image previous, reference, distorted;
     } map;
+    struct {
+        int state; /* 0: none; 1: requested; 2: the pair was pushed */
+        int64_t row;
+        int pitch; /* in floats */
+        float *host;
+        int has_previous, has_following;
+        image previous, reference, following, distorted;
+    } slopes;
 } sequence;
 
 static sequence *current;
@@ -1036,6 +1044,20 @@ static int is_row(const track *c) {
 /* Updates the state for a pair that was accepted. */
 static void pair_accepted(sequence *s, const image *reference, const image *distorted) {
     track *c = main_clip(s);
+    if (s->slopes.state == 2 && !s->slopes.has_following) {
+        s->slopes.has_following = 1;
+        s->slopes.following = *reference;
+    }
+    if (s->slopes.state == 1 && is_row(c)) {
+        s->slopes.state = 2;
+        s->slopes.row = clip_pushed(c) / c->step;
+        s->slopes.has_following = 0;
+        s->slopes.has_previous = c->count > 0;
+        if (c->count)
+            s->slopes.previous = c->pairs[c->count - 1].reference;
+        s->slopes.reference = *reference;
+        s->slopes.distorted = *distorted;
+    }
     if (s->map.state == 1 && is_row(c)) {
         s->map.state = 2;
         s->map.has_previous = c->count > 0;
@@ -1353,6 +1375,7 @@ static void call_next(sequence *s) {
 }
 
 static void check_map(sequence *s);
+static void check_slopes(sequence *s);
 
 static void flush_clip(sequence *s, track *c) {
     vmafgpu_result result, expected = VMAFGPU_OK;
@@ -1370,6 +1393,8 @@ static void flush_clip(sequence *s, track *c) {
     if (c == main_clip(s)) {
         free_kept(s, INT64_MAX, 1);
         check_map(s);
+        check_slopes(s);
+        CHECK(s->slopes.state != 2);
     }
     if (!was_flushed)
         check_clip(s, c);
@@ -1391,11 +1416,28 @@ static void reset_clip(sequence *s, track *c) {
     clip_clear(c);
 }
 
+/* The number of floats in the memory for slopes. */
+static size_t slopes_size(const sequence *s) {
+    return (size_t)s->slopes.pitch * (size_t)s->config.height + 1;
+}
+
+/* Checks that cancelled slopes were not written. */
+static void check_unwritten(sequence *s) {
+    int is_same = 1;
+    for (size_t i = 0; i < slopes_size(s); i++)
+        is_same &= s->slopes.host[i] == 12345;
+    CHECK(is_same);
+}
+
 static void call_reset(sequence *s) {
     if (!one_in(s->acquired_count ? 2 : 4) && main_clip(s)->count < MOST_PAIRS - 8)
         return;
     note(s, "reset");
+    check_slopes(s);
     reset_clip(s, main_clip(s));
+    if (s->slopes.state == 2)
+        check_unwritten(s);
+    s->slopes.state = 0;
     free_kept(s, INT64_MAX, 1);
     s->acquired_count = 0;
     s->base = NO_BASE;
@@ -2155,6 +2197,69 @@ static void call_edit_slopes(sequence *s) {
     free(got);
 }
 
+/* If the score of the pair is ready, compares its slopes with those of the plain context. */
+static void check_slopes(sequence *s) {
+    const int w = s->config.width, h = s->config.height, pitch = s->slopes.pitch;
+    const image *const shown[4] = { s->slopes.has_previous ? &s->slopes.previous : NULL, &s->slopes.reference,
+                                    s->slopes.has_following && !s->config.live ? &s->slopes.following : NULL,
+                                    &s->slopes.distorted };
+    float *expected;
+    vmafgpu_score score;
+    int is_same = 1;
+    if (s->slopes.state != 2 || vmafgpu_score_count(context_of(s)) <= s->slopes.row)
+        return;
+    s->slopes.state = 0;
+    if (s->looks_far || main_clip(s)->has_illegal || (main_clip(s)->tails && !s->slopes.has_following))
+        return;
+    expected = (float *)malloc(sizeof *expected * (size_t)w * (size_t)h);
+    test_need(expected != NULL, "out of memory");
+    if (CHECK_INT(begin_edits(s->editor, shown, &s->single, 1, NULL, &score), VMAFGPU_OK) &&
+        CHECK_INT(vmafgpu_edit_slopes(s->editor, expected, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK)) {
+        for (int y = 0; y < h; y++) {
+            is_same &= memcmp(s->slopes.host + y * pitch, expected + y * w, sizeof *expected * (size_t)w) == 0;
+            for (int x = w; x < pitch; x++)
+                is_same &= s->slopes.host[y * pitch + x] == 12345;
+        }
+        CHECK(is_same && s->slopes.host[pitch * h] == 12345);
+        total.slopes++;
+    }
+    free(expected);
+}
+
+static void call_slopes_next(sequence *s) {
+    vmafgpu *v = context_of(s);
+    check_slopes(s);
+    if (!s->config.slopes) {
+        if (one_in(4)) {
+            float one;
+            note(s, "slopes_next without slopes");
+            REFUSED(v, vmafgpu_slopes_next(v, &one, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_STATE);
+        }
+        return;
+    }
+    if (s->slopes.state == 2)
+        return;
+    if (s->slopes.state == 1 && one_in(3)) {
+        note(s, "no slopes");
+        CHECK_INT(vmafgpu_slopes_next(v, NULL, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        check_unwritten(s);
+        s->slopes.state = 0;
+        return;
+    }
+    if (s->slopes.state == 1)
+        return;
+    free(s->slopes.host);
+    s->slopes.pitch = s->config.width + draw(3);
+    s->slopes.host = (float *)malloc(sizeof(float) * slopes_size(s));
+    test_need(s->slopes.host != NULL, "out of memory");
+    for (size_t i = 0; i < slopes_size(s); i++)
+        s->slopes.host[i] = 12345;
+    note(s, "slopes_next, pitch %d", 4 * s->slopes.pitch);
+    if (CHECK_INT(vmafgpu_slopes_next(v, s->slopes.host, 4 * (ptrdiff_t)s->slopes.pitch, VMAFGPU_MEMORY_HOST),
+                  VMAFGPU_OK))
+        s->slopes.state = 1;
+}
+
 /* ---- calls: maps ---- */
 
 static int map_bytes(sequence *s) {
@@ -2416,7 +2521,7 @@ static const struct {
     {call_percentile, 1},
     {call_names, 1},        {call_predict, 2},       {call_score_pair, 6},  {call_score_wrong, 1}, {call_edit_begin, 3},
     {call_edit_try, 6},     {call_edit_commit, 3},   {call_edit_gradient, 1}, {call_edit_map, 1},
-    {call_edit_slopes, 1},  {call_map_next, 8},
+    {call_edit_slopes, 1},  {call_slopes_next, 4},   {call_map_next, 8},
     {call_open_wrong, 1},   {call_no_frames, 1},     {call_fault, 4},       {call_no_memory, 1},
 };
 /* clang-format on */
@@ -2615,6 +2720,7 @@ static void run_sequence(long run) {
             (void)succeeds(the_gpu.set_device(0));
     }
     map_drop(s);
+    free(s->slopes.host);
     for (int i = 0; i < s->kept_count; i++)
         stored_free(&s->kept[i]);
     if (has_gpu)

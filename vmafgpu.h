@@ -178,13 +178,13 @@
  *
  * SLOPES show how the score changes with each luma sample: vmafgpu_slopes_next() computes the derivative of the
  * prediction of the first model, for use in filters, encoders and training. vmafgpu_edit_slopes() computes the slopes
- * of the base of edits. Slopes require config.slopes and the CPU. They describe small, structured changes: if every
- * sample moves by one code value, in the direction of its slope or towards the reference, the exact change usually
- * differs by 5 to 10 % from the sum of slope * change over all samples. In very dark pictures, it can differ by more
- * than half. Slopes do not predict the effect of white noise, which is of second order. They ignore the discontinuity
- * of ADM where the directions of a coefficient in the two frames differ by exactly one degree. They replace neither
- * vmafgpu_edit_try() nor maps. A change in the direction of the slopes raises the score, but does not necessarily
- * improve the picture, not even with neg models.
+ * of the base of edits. Slopes require config.slopes and, on a GPU, config.live or config.max_edit_size. They describe
+ * small, structured changes: if every sample moves by one code value, in the direction of its slope or towards the
+ * reference, the exact change usually differs by 5 to 10 % from the sum of slope * change over all samples. In very
+ * dark pictures, it can differ by more than half. Slopes do not predict the effect of white noise, which is of second
+ * order. They ignore the discontinuity of ADM where the directions of a coefficient in the two frames differ by exactly
+ * one degree. They replace neither vmafgpu_edit_try() nor maps. A change in the direction of the slopes raises the
+ * score, but does not necessarily improve the picture, not even with neg models.
  *
  *     vmafgpu_slopes_next(v, slopes, 0, VMAFGPU_MEMORY_HOST);                 // requires cfg.slopes
  *     vmafgpu_push(v, &ref, &dist);                                           // with cfg.live, writes the slopes
@@ -1251,8 +1251,9 @@ typedef struct vmafgpu_config {
                                              constant; with these models, edits and maps are refused. Needs 3 bytes of
                                              memory per pixel, plus 900 bytes per column and thread. Without `live`,
                                              pairs that wait for the motion of later references need more: 5 bytes per
-                                             pixel, or 7 if samples have more than 8 bits. Slopes have no GPU kernels:
-                                             with AUTO, the whole context uses the CPU */
+                                             pixel, or 7 if samples have more than 8 bits. On a GPU, slopes need 27
+                                             bytes of device memory per pixel, and vmafgpu_slopes_next() requires
+                                             `live` */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -1602,12 +1603,12 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
  * describes how accurate slopes are. Requires config.slopes and config.max_edit_size.
  *   - `slopes` receives one float per sample, row by row. `pitch` is the distance in bytes from row to row; it can be
  *     negative, and 0 means tightly packed. The address and the pitch must be multiples of 4. `memory` must be HOST or
- *     PINNED.
+ *     PINNED. If the context uses a GPU, it can also be DEVICE: memory of this GPU.
  *   - If the model has no derivative at a sample, the slope is a one-sided derivative or 0. Slopes are never NaN if the
  *     base has a score.
  *   - A bootstrap model is represented by its main SVM.
- *   - Slopes are bit-identical for all instruction sets, numbers of threads and compilers. With one thread,
- *     the call takes about 0.25 seconds at 1080p. */
+ *   - Slopes are bit-identical on all backends, for all instruction sets, numbers of threads and compilers. On the CPU,
+ *     with one thread, the call takes about 0.25 seconds at 1080p. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory);
 
 /* Requests the slopes of the next pair that is pushed and scored. They are those that vmafgpu_edit_slopes() computes
@@ -1622,6 +1623,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, 
  *     vmafgpu_push_following() or vmafgpu_flush(). Use one plane of memory for each pair whose score is not ready.
  *   - vmafgpu_reset() and vmafgpu_close() cancel all requests, also those of pairs whose score is not ready. Planes of
  *     cancelled requests are not written.
+ *   - On a GPU, slopes require config.live. Slopes in host memory are complete when the score of their pair is ready.
+ *     Those in device memory are written in stream order: work after vmafgpu_stream_wait() can read them. If the GPU
+ *     fails, slopes in host memory become NaN, and later requests return VMAFGPU_ERROR_DEVICE.
  *   - If a call writes slopes, it discards the base of vmafgpu_edit_begin().
  *   - Pairs without slopes have no extra cost, except that the CPU copies the luma of every pair. With slopes, a pair
  *     takes as long as scoring it and calling vmafgpu_edit_slopes().
@@ -2363,7 +2367,7 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 /* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
  * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
  * value. */
-#define VMAFGPU__KERNEL_INTERFACE 0xd7bd918au
+#define VMAFGPU__KERNEL_INTERFACE 0x5b9a1c19u
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
  * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
@@ -3113,7 +3117,9 @@ VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
 enum {
     VMAFGPU__MAP_FINALISE_THREADS = 64, /* only one of them does any work */
     VMAFGPU__MAP_SLOPE_THREADS = 128,   /* a single block; see map_slopes() in the kernels */
-    VMAFGPU__MAP_SLOPE_SHARED = (2 * VMAFGPU__SMOOTH_EXTRACTORS + VMAFGPU__MAP_SLOPE_THREADS) * 8,
+    VMAFGPU__MAP_SLOPE_INPUTS = 16,     /* inputs of the model that are processed at the same time */
+    VMAFGPU__MAP_SLOPE_SHARED =
+        (2 * VMAFGPU__SMOOTH_EXTRACTORS + VMAFGPU__MAP_SLOPE_INPUTS * (VMAFGPU__MAP_SLOPE_THREADS + 1)) * 8,
     VMAFGPU__MAP_THREADS = 64 /* each thread processes one block of the picture */
 };
 
@@ -34238,9 +34244,10 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
     void **functions = v->gpu->edits->functions;
     for (int i = 0; v->config.max_edit_size && i < VMAFGPU__EDIT_VIF; i++)
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
-    for (int i = vmafgpu__maps_pairs(&v->config) ? (int)VMAFGPU__MAP_FINALISE : (int)VMAFGPU__MAP_SHARES;
-         vmafgpu__has_edits(&v->config) && i < VMAFGPU__KERNEL_SLOPES_TERMS; i++)
-        vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
+    const int has_blocks = v->config.max_edit_size || v->config.map_block_size;
+    for (int i = VMAFGPU__MAP_FINALISE; i < VMAFGPU__KERNEL_SLOPES_TERMS; i++)
+        if (i == VMAFGPU__MAP_SHARES ? has_blocks : vmafgpu__maps_pairs(&v->config))
+            vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
     for (int s = 0; s < VMAFGPU__SCALES && v->config.slopes; s++) {
         const int vif = vmafgpu__vif_input(s, depth), adm = vmafgpu__adm_input(s, depth);
         const int needed[3] = { VMAFGPU__KERNEL_SLOPES_TERMS + vif, VMAFGPU__KERNEL_SLOPES_VIF + vif,
@@ -34256,7 +34263,7 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
      * for the sums of blocks. */
     static const int of_vif[] = { VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF },
                      of_adm[] = { VMAFGPU__EDIT_ADM, VMAFGPU__BASE_ADM, VMAFGPU__MAP_ADM };
-    for (int use = v->config.max_edit_size ? 0 : 2; vmafgpu__has_edits(&v->config) && use < 3; use++)
+    for (int use = v->config.max_edit_size ? 0 : 2; has_blocks && use < 3; use++)
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
             const int vif = of_vif[use] + vmafgpu__vif_input(s, depth),
                       adm = of_adm[use] + vmafgpu__adm_input(s, depth);
@@ -35272,10 +35279,40 @@ typedef struct vmafgpu__edits_tested {
     vmafgpu_edit_score score;
     vmafgpu_block *blocks;
     float *shares;
+    float *slopes; /* of all samples, first those of the base, then those of a pair */
 } vmafgpu__edits_tested;
 
-/* Scores a pair as the base, tries an edit and computes maps. `first` points to the reference; the distorted frame
- * follows the reference in memory. */
+/* Computes the map and the slopes of the base like those of a pair. */
+static vmafgpu_result vmafgpu__run_map(vmafgpu *t, vmafgpu__edits_tested *out) {
+    const int has_map = t->config.map_block_size != 0, has_slopes = t->config.slopes && t->config.live;
+    const vmafgpu__wanted_slopes wanted = { out->slopes + (size_t)t->config.width * (size_t)t->config.height,
+                                            (ptrdiff_t)sizeof(float) * t->config.width, VMAFGPU_MEMORY_HOST };
+    vmafgpu_result result = VMAFGPU_OK;
+    if (!t->gpu) {
+        vmafgpu__smooth_finalise(&t->edits->smooth, &t->edits->base, 0);
+        if (has_map)
+            result = vmafgpu__edits_map(t, t->config.map_block_size, NULL, out->shares);
+        if (has_slopes && result == VMAFGPU_OK)
+            result = vmafgpu__edits_sample_slopes(t, 0, wanted.samples, wanted.pitch);
+        return result;
+    }
+    vmafgpu__slot *slot = &t->gpu->slots[t->gpu->edits->slot];
+    slot->map_history = 0;
+    slot->map.memory = VMAFGPU_MEMORY_HOST;
+    slot->slopes = wanted;
+    if (has_map)
+        vmafgpu__launch_map(t, slot);
+    if (has_slopes)
+        vmafgpu__launch_slopes(t, slot);
+    slot->slopes.samples = NULL;
+    (void)VMAFGPU__GPU_CALL(t, stream_wait, (slot->streams[0]));
+    if (has_map)
+        memcpy(out->shares, slot->map_staging, sizeof *out->shares * (size_t)vmafgpu__map_count(&t->config));
+    return VMAFGPU_OK;
+}
+
+/* Scores a pair as the base, tries an edit and computes maps and slopes. `first` points to the reference; the distorted
+ * frame follows the reference in memory. */
 static vmafgpu_result vmafgpu__run_edits(vmafgpu *t, unsigned char *first, size_t space, size_t pitch,
                                          vmafgpu__edits_tested *out) {
     vmafgpu_frame frames[2];
@@ -35318,27 +35355,22 @@ static vmafgpu_result vmafgpu__run_edits(vmafgpu *t, unsigned char *first, size_
     if (result == VMAFGPU_OK && size)
         result = on_gpu ? vmafgpu__edits_map_gpu(t, VMAFGPU__TEST_BLOCK, out->blocks)
                         : vmafgpu__edits_map(t, VMAFGPU__TEST_BLOCK, out->blocks, NULL);
-    if (result != VMAFGPU_OK || !t->config.map_block_size)
-        return result;
-    if (!on_gpu) {
-        vmafgpu__smooth_finalise(&t->edits->smooth, &t->edits->base, 0);
-        return vmafgpu__edits_map(t, t->config.map_block_size, NULL, out->shares);
-    }
-    vmafgpu__slot *slot = &t->gpu->slots[t->gpu->edits->slot];
-    slot->map_history = 0;
-    slot->map.memory = VMAFGPU_MEMORY_HOST;
-    vmafgpu__launch_map(t, slot);
-    (void)VMAFGPU__GPU_CALL(t, stream_wait, (slot->streams[0]));
-    memcpy(out->shares, slot->map_staging, sizeof *out->shares * (size_t)vmafgpu__map_count(&t->config));
-    return VMAFGPU_OK;
+    const vmafgpu__wanted_slopes wanted = { out->slopes, (ptrdiff_t)sizeof(float) * t->config.width,
+                                            VMAFGPU_MEMORY_HOST };
+    if (result == VMAFGPU_OK && size && t->config.slopes)
+        result = on_gpu ? vmafgpu__edits_slopes_gpu(t, &wanted)
+                        : vmafgpu__edits_sample_slopes(t, 0, wanted.samples, wanted.pitch);
+    return result == VMAFGPU_OK && vmafgpu__maps_pairs(&t->config) ? vmafgpu__run_map(t, out) : result;
 }
 
 /* Compares the results of the self-test: tested[0] is from the GPU, tested[1] from the CPU. If they differ, returns the
  * name of a kernel that may be wrong, otherwise NULL. */
 static const char *vmafgpu__compare_edits(const vmafgpu *t, const vmafgpu__edits_tested *tested, size_t blocks,
-                                          size_t shares) {
+                                          size_t shares, size_t slopes) {
     const vmafgpu_edit_sums *sums[2] = { &tested[0].score.sums, &tested[1].score.sums };
     int function = -1;
+    if (memcmp(tested[0].slopes, tested[1].slopes, sizeof *tested[0].slopes * slopes))
+        function = VMAFGPU__KERNEL_SLOPES_WAVELET;
     if (memcmp(tested[0].shares, tested[1].shares, sizeof *tested[0].shares * shares))
         function = VMAFGPU__MAP_SLOPES;
     if (memcmp(tested[0].blocks, tested[1].blocks, sizeof *tested[0].blocks * blocks))
@@ -35364,7 +35396,8 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
     const size_t blocks = t->config.max_edit_size ? (size_t)(vmafgpu__divide_up(t->config.width, VMAFGPU__TEST_BLOCK) *
                                                              vmafgpu__divide_up(t->config.height, VMAFGPU__TEST_BLOCK))
                                                   : 0;
-    const size_t size = (sizeof(vmafgpu_block) * blocks + sizeof(float) * (shares + 2)) / 8 * 8;
+    const size_t slopes = t->config.slopes ? 2 * (size_t)t->config.width * (size_t)t->config.height : 0;
+    const size_t size = (sizeof(vmafgpu_block) * blocks + sizeof(float) * (shares + slopes + 2)) / 8 * 8;
     unsigned char *memory = (unsigned char *)vmafgpu__take(t, 2 * size + 8);
     vmafgpu *other = (vmafgpu *)vmafgpu__take(t, sizeof *other);
     vmafgpu__edits_tested tested[2];
@@ -35377,6 +35410,7 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
         vmafgpu *v = i ? other : t;
         tested[i].blocks = (vmafgpu_block *)(void *)(memory + (size_t)i * size);
         tested[i].shares = (float *)(void *)(memory + (size_t)i * size + sizeof(vmafgpu_block) * blocks);
+        tested[i].slopes = tested[i].shares + shares;
         v->edits = NULL;
         v->cpu = i ? other->cpu : NULL;
         v->gpu = i ? NULL : t->gpu;
@@ -35389,13 +35423,13 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
         t->lacks_memory |= v->lacks_memory;
     }
     if (result[0] == VMAFGPU_OK && result[1] == VMAFGPU_OK)
-        wrong = vmafgpu__compare_edits(t, tested, blocks, shares);
+        wrong = vmafgpu__compare_edits(t, tested, blocks, shares, slopes);
     else if (!t->gpu->is_dead && (result[0] == VMAFGPU_ERROR_MEMORY || result[1] == VMAFGPU_ERROR_MEMORY))
         wrong = NULL; /* nothing was compared; vmafgpu__test_sums() reports this */
-    const size_t sizes[3] = { sizeof tested[0].score.sums, sizeof *tested[0].blocks * blocks,
-                              sizeof *tested[0].shares * shares };
-    const void *const from[3] = { &tested[0].score.sums, tested[0].blocks, tested[0].shares };
-    for (int k = 0; k < 3 && memory && other; k++)
+    const size_t sizes[4] = { sizeof tested[0].score.sums, sizeof *tested[0].blocks * blocks,
+                              sizeof *tested[0].shares * shares, sizeof *tested[0].slopes * slopes };
+    const void *const from[4] = { &tested[0].score.sums, tested[0].blocks, tested[0].shares, tested[0].slopes };
+    for (int k = 0; k < 4 && memory && other; k++)
         vmafgpu__add_tested(t->gpu, from[k], sizes[k]);
     vmafgpu__give(t, memory);
     vmafgpu__give(t, other);

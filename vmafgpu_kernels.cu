@@ -9451,11 +9451,13 @@ GPU_KERNEL(vmafgpu_map_finalise, vmafgpu__map_finalise_launch, VMAFGPU__MAP_FINA
 }
 
 /* Computes the derivatives (slopes) of the score with respect to the sums, in a single thread block. A thread processes
- * support vectors first, then one input of the model, and finally one of the sums. */
+ * support vectors first, then one input of the model, and finally one of the sums. The contributions of the support
+ * vectors are computed in parallel and added up in order. */
 GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
+    constexpr int32_t AT_ONCE = VMAFGPU__MAP_SLOPE_INPUTS, ROW = VMAFGPU__MAP_SLOPE_THREADS + 1;
     const vmafgpu__smooth *s = launch.smooth;
     double *x = (double *)shared_memory(), *slopes = x + VMAFGPU__SMOOTH_EXTRACTORS;
-    double *weights = slopes + VMAFGPU__SMOOTH_EXTRACTORS;
+    double *terms = slopes + VMAFGPU__SMOOTH_EXTRACTORS;
     const int32_t inputs = fetch(&s->inputs), vectors = fetch(&s->vectors), own = (int32_t)thread_index();
     const double gamma = fetch(&s->gamma);
     double slope = 0;
@@ -9464,18 +9466,23 @@ GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
         for (int32_t i = 0; i < inputs; i++)
             x[i] = fetch(&s->input[i].slope) * x[i] + fetch(&s->input[i].intercept);
     }
+    block_barrier();
 #pragma unroll 1
     for (int32_t first = 0; first < vectors; first += VMAFGPU__MAP_SLOPE_THREADS) {
         const int32_t count =
             vectors - first < VMAFGPU__MAP_SLOPE_THREADS ? vectors - first : VMAFGPU__MAP_SLOPE_THREADS;
-        block_barrier();
-        if (own < count)
-            weights[own] = vmafgpu__smooth_kernel(
-                x, 1, inputs, launch.table + (int64_t)fetch(launch.vectors + first + own) * inputs, gamma);
-        block_barrier();
-        for (int32_t k = 0; own < inputs && k < count; k++) {
-            const double *vector = launch.table + (int64_t)fetch(launch.vectors + first + k) * inputs;
-            slope -= 2 * gamma * fetch(launch.coefs + first + k) * (x[own] - fetch(vector + own)) * weights[k];
+        const double *vector = launch.table + (int64_t)fetch(launch.vectors + (own < count ? first + own : 0)) * inputs;
+        const double weight = vmafgpu__smooth_kernel(x, 1, inputs, vector, gamma),
+                     coef = fetch(launch.coefs + (own < count ? first + own : 0));
+#pragma unroll 1
+        for (int32_t from = 0; from < inputs; from += AT_ONCE) {
+            const int32_t end = inputs - from < AT_ONCE ? inputs - from : AT_ONCE;
+            for (int32_t i = 0; i < end; i++)
+                terms[i * ROW + own] = 2 * gamma * coef * (x[from + i] - fetch(vector + from + i)) * weight;
+            block_barrier();
+            for (int32_t k = 0; own >= from && own < from + end && k < count; k++)
+                slope -= terms[(own - from) * ROW + k];
+            block_barrier();
         }
     }
     if (own < inputs)
@@ -9524,8 +9531,8 @@ GPU_KERNEL(vmafgpu_map_shares, vmafgpu__map_launch, VMAFGPU__MAP_THREADS, 4) {
  * >>slopes                                       derivatives with respect to samples
  * ================================================================================================
  * The section >>slopes of vmafgpu.h describes what is computed. Here, each output is computed with the same float
- * operations in the same order as in that section; only the signs of zeros can differ in intermediate results. The kernels, per
- * scale:
+ * operations in the same order as in that section; only the signs of zeros can differ in intermediate results. There
+ * are four kernels per scale:
  *   terms    (in >>edits, a use of the tiles of VIF) the derivatives of VIF with respect to variances, in three planes
  *   vif      the adjoint of the filter of VIF, and the derivatives of the next scale
  *   bands    the derivatives of ADM with respect to the coefficients

@@ -1,6 +1,6 @@
 /* The GPU benchmark: frames per second with frames in device, pinned and pageable memory, the latency of one pair, the
- * cost of RGB frames, edits per second, slopes of samples, and the time to open a context. Except in the parts `pixels` and `maps`, it
- * compares the scores with those of the CPU, bit for bit. Without a GPU it prints one line and succeeds.
+ * cost of RGB frames, edits per second, slopes of samples, and the time to open a context. Except in the parts `pixels`
+ * and `maps`, it compares the scores with those of the CPU, bit for bit. Without a GPU it prints one line and succeeds.
  * test/bench/README.md explains the table.
  *
  *     bench_gpu [KEY=VALUE ...]

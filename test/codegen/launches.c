@@ -135,6 +135,8 @@ static void edits(const vmafgpu__plan *plan, int lanes) {
     print(vmafgpu__edit_kernels[VMAFGPU__MAP_FINALISE], lanes, VMAFGPU__MAP_FINALISE_THREADS, 0);
     print(vmafgpu__edit_kernels[VMAFGPU__MAP_SLOPES], lanes, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED);
     print(vmafgpu__edit_kernels[VMAFGPU__MAP_SHARES], lanes, VMAFGPU__MAP_THREADS, 0);
+    print(vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_WAVELET], lanes, VMAFGPU__SLOPES_THREADS,
+          VMAFGPU__SLOPES_MERGE_SHARED);
     for (int depth = 8; depth <= 16; depth += 8)
         for (int s = 0; s < VMAFGPU__SCALES && (s == 0 || depth == 8); s++) {
             const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(WIDTH, HEIGHT);
@@ -142,11 +144,16 @@ static void edits(const vmafgpu__plan *plan, int lanes) {
             vmafgpu__edit_vif_launch vif;
             vmafgpu__edit_adm_launch adm;
             vmafgpu__shape shape;
-            for (int use = 0; use < 3; use++) {
-                static const int of_vif[] = { VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF };
+            for (int use = 0; use < 4; use++) {
+                static const int of_vif[] = { VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF,
+                                              VMAFGPU__KERNEL_SLOPES_TERMS };
                 vmafgpu__edit_vif_tile(&shape, &vif, use > 0, s, WIDTH, HEIGHT, lanes);
                 print(vmafgpu__edit_kernels[of_vif[use] + vif_input], lanes, shape.threads, shape.shared);
             }
+            print(vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_VIF + vif_input], lanes, VMAFGPU__SLOPES_THREADS,
+                  VMAFGPU__SLOPES_VIF_SHARED);
+            print(vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_BANDS + adm_input], lanes, VMAFGPU__SLOPES_THREADS,
+                  VMAFGPU__SLOPES_ADM_SHARED);
             adm.adm.batch = batch_of(depth);
             adm.edits.count = 1;
             vmafgpu__adm_fill(&adm.adm, &shape, plan, 0, s, &layout, NULL, lanes);

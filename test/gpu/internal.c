@@ -274,7 +274,8 @@ typedef struct tested {
     vmafgpu_layout layout;
     int arithmetic;
     const char *features;              /* "name options|name options" */
-    int max_edit_size, map_block_size; /* if not 0, the default model is used too */
+    int max_edit_size, map_block_size; /* if the second is not 0, the default model is used too */
+    int slopes;                        /* the same; 2: of live pairs */
 } tested;
 
 static vmafgpu_config tested_config(const gpu *g, const film *f, const tested *t, char *text,
@@ -301,9 +302,10 @@ static vmafgpu_config tested_config(const gpu *g, const film *f, const tested *t
     if (t->layout == VMAFGPU_LAYOUT_SEMIPLANAR_HIGH)
         config.bytes_per_sample = 2;
     config.gpu.vif_arithmetic = t->arithmetic;
-    config.features_only = !t->map_block_size;
+    config.features_only = !t->map_block_size && !t->slopes;
     config.max_edit_size = t->max_edit_size;
-    config.live = t->map_block_size != 0;
+    config.live = t->map_block_size != 0 || t->slopes == 2;
+    config.slopes = t->slopes != 0;
     config.map_block_size = t->map_block_size;
     config.features = features;
     config.feature_count = count;
@@ -361,27 +363,30 @@ static void check_planted(gpu *g, const tested *t) {
 void test_self_test(gpu *g) {
     static const tested cases[] = {
         { 48, 40, 8, VMAFGPU_LAYOUT_PLANAR, 1,
-          "vif vif_enhn_gain_limit=1|adm adm_enhn_gain_limit=1|motion motion_five_frame_window=true", 0, 0 },
-        { 48, 40, 10, VMAFGPU_LAYOUT_PLANAR, 2, "vif|adm adm_enhn_gain_limit=1.2|motion", 0, 0 },
-        { 64, 48, 16, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 1, "vif vif_skip_scale0=true|adm|motion", 0, 0 },
-        { 1920, 1080, 8, VMAFGPU_LAYOUT_PLANAR, 1, "cambi|cambi max_log_contrast=3", 0, 0 },
-        { 1920, 1080, 10, VMAFGPU_LAYOUT_PLANAR, 1, "cambi full_ref=true:window_size=127", 0, 0 },
-        { 400, 320, 8, VMAFGPU_LAYOUT_PLANAR, 1, "speed_chroma", 0, 0 },
-        { 400, 320, 10, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 1, "speed_chroma", 0, 0 },
-        { 800, 640, 8, VMAFGPU_LAYOUT_SEMIPLANAR, 1, "speed_chroma speed_prescale=0.5", 0, 0 },
-        { 48, 40, 8, VMAFGPU_LAYOUT_PLANAR, 1, "psnr", 0, 0 },
-        { 48, 40, 10, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 1, "float_psnr|float_moment", 0, 0 },
-        { 96, 96, 8, VMAFGPU_LAYOUT_PLANAR, 1, "float_vif vif_kernelscale=1.5", 0, 0 },
+          "vif vif_enhn_gain_limit=1|adm adm_enhn_gain_limit=1|motion motion_five_frame_window=true", 0, 0, 0 },
+        { 48, 40, 10, VMAFGPU_LAYOUT_PLANAR, 2, "vif|adm adm_enhn_gain_limit=1.2|motion", 0, 0, 0 },
+        { 64, 48, 16, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 1, "vif vif_skip_scale0=true|adm|motion", 0, 0, 0 },
+        { 1920, 1080, 8, VMAFGPU_LAYOUT_PLANAR, 1, "cambi|cambi max_log_contrast=3", 0, 0, 0 },
+        { 1920, 1080, 10, VMAFGPU_LAYOUT_PLANAR, 1, "cambi full_ref=true:window_size=127", 0, 0, 0 },
+        { 400, 320, 8, VMAFGPU_LAYOUT_PLANAR, 1, "speed_chroma", 0, 0, 0 },
+        { 400, 320, 10, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 1, "speed_chroma", 0, 0, 0 },
+        { 800, 640, 8, VMAFGPU_LAYOUT_SEMIPLANAR, 1, "speed_chroma speed_prescale=0.5", 0, 0, 0 },
+        { 48, 40, 8, VMAFGPU_LAYOUT_PLANAR, 1, "psnr", 0, 0, 0 },
+        { 48, 40, 10, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 1, "float_psnr|float_moment", 0, 0, 0 },
+        { 96, 96, 8, VMAFGPU_LAYOUT_PLANAR, 1, "float_vif vif_kernelscale=1.5", 0, 0, 0 },
         { 48, 40, 10, VMAFGPU_LAYOUT_PLANAR, 1, "float_vif|float_motion|float_adm|float_adm adm_p_norm=2.5|float_ansnr",
-          0, 0 },
-        { 64, 48, 8, VMAFGPU_LAYOUT_PLANAR, 1, "float_ssim enable_lcs=true:scale=2", 0, 0 },
-        { 180, 176, 10, VMAFGPU_LAYOUT_PLANAR, 1, "float_ms_ssim", 0, 0 },
-        { 48, 40, 8, VMAFGPU_LAYOUT_PLANAR, 1, "psnr_hvs", 0, 0 },
-        { 48, 40, 8, VMAFGPU_LAYOUT_SEMIPLANAR, 1, "ciede", 0, 0 },
-        { 64, 48, 8, VMAFGPU_LAYOUT_PLANAR, 1, "vif", 16, 16 },
-        { 48, 96, 16, VMAFGPU_LAYOUT_PLANAR, 1, "vif", 64, 64 },
-        { 64, 48, 8, VMAFGPU_LAYOUT_PLANAR, 1, "vif", 0, 16 },
-        { 64, 48, 10, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 1, "vif", 16, 16 },
+          0, 0, 0 },
+        { 64, 48, 8, VMAFGPU_LAYOUT_PLANAR, 1, "float_ssim enable_lcs=true:scale=2", 0, 0, 0 },
+        { 180, 176, 10, VMAFGPU_LAYOUT_PLANAR, 1, "float_ms_ssim", 0, 0, 0 },
+        { 48, 40, 8, VMAFGPU_LAYOUT_PLANAR, 1, "psnr_hvs", 0, 0, 0 },
+        { 48, 40, 8, VMAFGPU_LAYOUT_SEMIPLANAR, 1, "ciede", 0, 0, 0 },
+        { 64, 48, 8, VMAFGPU_LAYOUT_PLANAR, 1, "vif", 16, 16, 0 },
+        { 48, 96, 16, VMAFGPU_LAYOUT_PLANAR, 1, "vif", 64, 64, 0 },
+        { 64, 48, 8, VMAFGPU_LAYOUT_PLANAR, 1, "vif", 0, 16, 0 },
+        { 64, 48, 10, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 1, "vif", 16, 16, 0 },
+        { 64, 48, 8, VMAFGPU_LAYOUT_PLANAR, 1, "vif", 16, 0, 1 },
+        { 64, 48, 10, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 1, "vif", 0, 0, 2 },
+        { 64, 48, 8, VMAFGPU_LAYOUT_PLANAR, 1, "vif", 16, 16, 2 },
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         check_planted(g, &cases[i]);

@@ -1566,11 +1566,12 @@ typedef struct vmafgpu_gradient {
 } vmafgpu_gradient;
 
 typedef struct vmafgpu_block {
-    double loss;                        /* estimate of the score that is lost in this block: the gradient times the
-                                           change that the sums would undergo if the block and its surroundings became
-                                           equal to the reference. Use `loss` to rank blocks. Restoring the block alone
-                                           can even lower the score, and the losses of all blocks do not add up to the
-                                           loss of the frame */
+    double loss;                        /* share of this block in the loss of the frame, in points before transform and
+                                           clip. The losses of all blocks add up to prediction(reference, reference) -
+                                           prediction(reference, distorted), within 0.01 points for natural pictures;
+                                           the error is larger if bands of the reference have almost no detail. A
+                                           negative loss means that the block raises the score. Use vmafgpu_edit_try()
+                                           for the exact effect of restoring the block alone */
     vmafgpu_edit_sums sums;             /* sums of this block; over all blocks they add up to the sums of the frame.
                                            Here, the sums of cubes are not rounded, and they are larger than those in a
                                            vmafgpu_edit_score by a factor equal to the height of the band, rounded up to
@@ -2339,7 +2340,7 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 /* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
  * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
  * value. */
-#define VMAFGPU__KERNEL_INTERFACE 0x20bddf28u
+#define VMAFGPU__KERNEL_INTERFACE 0xbfa4aa14u
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
  * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
@@ -2629,6 +2630,11 @@ typedef struct vmafgpu__smooth_adm {
     double has_aim; /* 1 or 0 */
 } vmafgpu__smooth_adm;
 
+/* ADM of the reference compared with itself: cube roots of the numerators, and columns. */
+typedef struct vmafgpu__smooth_target {
+    double root[VMAFGPU__SCALES][VMAFGPU__BANDS], scale[VMAFGPU__SCALES], adm2;
+} vmafgpu__smooth_target;
+
 /* Describes how a model input that is a motion column is computed for a live pair. */
 typedef struct vmafgpu__smooth_motion {
     double area, weight, most, factor, offset;
@@ -2649,6 +2655,10 @@ typedef struct vmafgpu__smooth {
                                             the base */
     vmafgpu__smooth_vif vif[VMAFGPU__SMOOTH_EXTRACTORS];
     vmafgpu__smooth_adm adm[VMAFGPU__SMOOTH_EXTRACTORS];
+    /* For maps. A kernel writes `target` and reads `target_csf`, so the elements in use must be far apart. */
+    vmafgpu__smooth_target target[VMAFGPU__SMOOTH_EXTRACTORS];
+    double target_csf[VMAFGPU__SMOOTH_EXTRACTORS][VMAFGPU__SCALES][VMAFGPU__BANDS]; /* csf, rounded as in the
+                                                                                       numerators */
     int32_t vif_variant[VMAFGPU__SMOOTH_EXTRACTORS], adm_variant[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t vif_count, adm_count, vif_variants, adm_variants;
     vmafgpu__smooth_input input[VMAFGPU__SMOOTH_EXTRACTORS];
@@ -2746,17 +2756,25 @@ VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sum
     }
     for (int i = 0; i < of_adm; i++) {
         vmafgpu__smooth_adm *e = &s->adm[i];
-        double all = 0;
+        vmafgpu__smooth_target *t = &s->target[i];
+        double all = 0, target = 0;
         for (int k = 0; k < VMAFGPU__SCALES; k++) {
             const double noise = VMAFGPU__FETCH(&e->band_noise[k]), unit = VMAFGPU__FETCH(&e->den_unit[k]);
-            double den = 0;
-            for (int b = 0; b < VMAFGPU__BANDS; b++)
-                den += noise + VMAFGPU__FETCH(&e->csf[k][b]) *
-                                   vmafgpu__smooth_root((double)VMAFGPU__FETCH(&sums->adm[k].denominator[b]) * unit);
+            double den = 0, own = 0;
+            for (int b = 0; b < VMAFGPU__BANDS; b++) {
+                const double root = vmafgpu__smooth_root((double)VMAFGPU__FETCH(&sums->adm[k].denominator[b]) * unit);
+                const double masked = VMAFGPU__FETCH(&s->target_csf[i][k][b]) * root;
+                VMAFGPU__STORE(&t->root[k][b], masked);
+                den += noise + VMAFGPU__FETCH(&e->csf[k][b]) * root;
+                own += noise + masked;
+            }
             VMAFGPU__STORE(&e->den[k], den);
+            VMAFGPU__STORE(&t->scale[k], den > 0 ? VMAFGPU__QUOTIENT(own, den) : 0);
             all += den;
+            target += own;
         }
         VMAFGPU__STORE(&e->all_den, all);
+        VMAFGPU__STORE(&t->adm2, all > 0 ? VMAFGPU__QUOTIENT(target, all) : 1);
     }
     for (int i = 0; i < inputs; i++)
         if (history >= 0 && VMAFGPU__FETCH(&s->input[i].motion.window))
@@ -2937,6 +2955,166 @@ VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double 
     return out;
 }
 
+/* ---- maps: losses that add up ---- */
+
+/* The losses of all blocks add up to the change in the smooth prediction between the base and the target, which is the
+ * reference compared with itself. The way is the straight line between the model inputs of the base and those of the
+ * target. The part of an input is the mean derivative of the prediction on the way times the change in the input; the
+ * parts of all inputs add up. An input is a sum of terms, one per sum of the frame. VIF terms are proportional to their
+ * sums, and ADM terms are cube roots. Each block gets a share of a term in proportion to the change in its own sum.
+ *
+ * A single block changes the sums by little. Therefore, the slopes of the cube roots at the beginning of the way rank
+ * the blocks better than the secants over the whole way, but they would make the total too large. So the slopes are
+ * those at the beginning, multiplied by a factor that restores the total. There is one factor for all terms that raise
+ * the prediction and another for those that lower it. This way, all factors are in the range from 0 to 3.
+ *
+ * The sums of the target are estimated from the denominators: apart from rounding, the numerators would be equal to
+ * them. */
+enum { VMAFGPU__WAY_POINTS = 6 };
+
+/* Points and weights of the Gauss-Legendre quadrature on the interval from 0 to 1. */
+VMAFGPU__TABLE double vmafgpu__way_points[VMAFGPU__WAY_POINTS][2] = {
+    { 0.033765242898423975, 0.085662246189585178 }, { 0.16939530676686776, 0.18038078652406930 },
+    { 0.38069040695840156, 0.23395696728634552 },   { 0.61930959304159844, 0.23395696728634552 },
+    { 0.83060469323313224, 0.18038078652406930 },   { 0.96623475710157603, 0.085662246189585178 },
+};
+
+/* Returns the model input i of the target, not yet normalised. `base` is the input of the base. Inputs that do not
+ * depend on the sums of blocks are equal to those of the base. */
+VMAFGPU__FN double vmafgpu__way_target(const vmafgpu__smooth *s, int i, double base) {
+    const vmafgpu__smooth_input *in = &s->input[i];
+    const int kind = VMAFGPU__FETCH(&in->kind), place = VMAFGPU__FETCH(&in->place);
+    if (kind == VMAFGPU__SMOOTH_KNOWN || !VMAFGPU__FETCH(&in->is_shown))
+        return base;
+    if (kind == VMAFGPU__SMOOTH_VIF)
+        return 1;
+    const int extractor = VMAFGPU__FETCH(&in->extractor);
+    const vmafgpu__smooth_target *t = &s->target[extractor];
+    const double adm2 = VMAFGPU__FETCH(&t->adm2), weight = VMAFGPU__FETCH(&s->adm[extractor].weight),
+                 least = VMAFGPU__FETCH(&s->adm[extractor].least);
+    const double adm3 = adm2 * weight + (1 - weight);
+    return place == 0   ? adm2
+           : place == 1 ? 0
+           : place == 2 ? adm3 > least ? adm3 : least
+                        : VMAFGPU__FETCH(&t->scale[place - 3]);
+}
+
+/* Computes the changes in the normalised model inputs between the base and the target. x: inputs of the base, not yet
+ * normalised. */
+VMAFGPU__FN void vmafgpu__way_of(const vmafgpu__smooth *s, const double *x, double *way) {
+    const int inputs = VMAFGPU__FETCH(&s->inputs);
+    for (int i = 0; i < inputs; i++)
+        way[i] = VMAFGPU__FETCH(&s->input[i].slope) * (vmafgpu__way_target(s, i, x[i]) - x[i]);
+}
+
+/* Integrates the value of the kernel function for a support vector along the way, which begins at x. means[0] receives
+ * the mean of the value, means[1] the mean of its product with the position, which is 0 to 1. Both are multiplied by
+ * `coef`. */
+VMAFGPU__FN void vmafgpu__way_kernel(const double *x, const double *way, int inputs, const double *vector, double gamma,
+                                     double coef, double *means) {
+    double distance = 0, product = 0, length = 0, mean = 0, moment = 0;
+    for (int i = 0; i < inputs; i++) {
+        const double d = x[i] - VMAFGPU__FETCH(&vector[i]);
+        distance += d * d;
+        product += d * way[i];
+        length += way[i] * way[i];
+    }
+    for (int k = 0; k < VMAFGPU__WAY_POINTS; k++) {
+        const double at = vmafgpu__way_points[k][0];
+        const double value =
+            vmafgpu__way_points[k][1] * vmafgpu__smooth_exp(-gamma * (distance + at * (2 * product + at * length)));
+        mean += value;
+        moment += value * at;
+    }
+    means[0] = coef * mean;
+    means[1] = coef * moment;
+}
+
+/* A sum of the frame. slope: of the prediction, at the beginning of the way. part: effect of this sum on the prediction
+ * over the whole way. linear: the same, if the slope did not change. The VIF noise has the values of the VIF
+ * information of its scale, except for the slope, because the two form one term. */
+typedef struct vmafgpu__way_term {
+    double slope, part, linear;
+} vmafgpu__way_term;
+
+/* Returns the factor by which a cube root of an ADM column changes the prediction. `slope` is the mean derivative by
+ * the column. The other arguments are those of vmafgpu__smooth_adm_share(). For adm3, the factor includes the effect of
+ * the lower limit. */
+VMAFGPU__FN double vmafgpu__way_adm_factor(const vmafgpu__smooth *s, double slope, int extractor, int place, int k,
+                                           int of_aim) {
+    const vmafgpu__smooth_adm *e = &s->adm[extractor];
+    const double all = VMAFGPU__FETCH(&e->all_den), weight = VMAFGPU__FETCH(&e->weight),
+                 least = VMAFGPU__FETCH(&e->least);
+    if (place != 2)
+        return slope * vmafgpu__smooth_adm_share(s, extractor, place, k, of_aim);
+    const vmafgpu__smooth_columns base = vmafgpu__smooth_adm_columns(s, extractor, (const int64_t *)0);
+    const double target = VMAFGPU__FETCH(&s->target[extractor].adm2) * weight + (1 - weight);
+    const double change = target - (base.adm2 * weight + (1 - base.aim) * (1 - weight));
+    if (!(all > 0) || !(change < 0 || change > 0))
+        return 0;
+    const double limited = (target > least ? target : least) - base.adm3;
+    return slope * VMAFGPU__QUOTIENT(of_aim ? weight - 1 : weight, all) * VMAFGPU__QUOTIENT(limited, change);
+}
+
+/* Computes the term of sum `which`. slopes: mean derivatives of the prediction with respect to the model inputs. */
+VMAFGPU__FN void vmafgpu__way_term_of(const vmafgpu__smooth *s, const double *way, const double *slopes, int which,
+                                      vmafgpu__way_term *out) {
+    const int inputs = VMAFGPU__FETCH(&s->inputs), is_vif = which < VMAFGPU__SLOPE_ADM,
+              of_aim = which >= VMAFGPU__SLOPE_AIM;
+    const int at = which - (of_aim ? VMAFGPU__SLOPE_AIM : VMAFGPU__SLOPE_ADM);
+    const int k = is_vif ? which % VMAFGPU__SCALES : at / VMAFGPU__BANDS, b = is_vif ? 0 : at % VMAFGPU__BANDS;
+    double slope = 0, part = 0, linear = 0;
+    for (int i = 0; i < inputs; i++) {
+        const vmafgpu__smooth_input *in = &s->input[i];
+        const int kind = VMAFGPU__FETCH(&in->kind), extractor = VMAFGPU__FETCH(&in->extractor),
+                  place = VMAFGPU__FETCH(&in->place);
+        if (!VMAFGPU__FETCH(&in->is_shown))
+            continue;
+        if (kind == VMAFGPU__SMOOTH_VIF && is_vif && place == k) {
+            const double own = VMAFGPU__QUOTIENT(slopes[i], VMAFGPU__FETCH(&s->vif[extractor].denominator[k]));
+            slope +=
+                which < VMAFGPU__SLOPE_NOISE ? own * (1.0 / 2048) : VMAFGPU__QUOTIENT(own * (-1.0 / 16384), 65025.0);
+            part += VMAFGPU__QUOTIENT(slopes[i] * way[i], VMAFGPU__FETCH(&in->slope));
+            linear = part;
+        }
+        if (kind == VMAFGPU__SMOOTH_ADM && !is_vif) {
+            const vmafgpu__smooth_adm *e = &s->adm[extractor];
+            const double sum = vmafgpu__smooth_sum(
+                s, (const int64_t *)0,
+                vmafgpu__edit_adm_word(VMAFGPU__FETCH(&s->vif_variants), VMAFGPU__FETCH(&s->adm_variants), k,
+                                       VMAFGPU__FETCH(&s->adm_variant[extractor]), of_aim, b));
+            const double unit = VMAFGPU__FETCH(&e->unit[k][b]) * (of_aim ? VMAFGPU__FETCH(&e->has_aim) : 1);
+            const double from = vmafgpu__smooth_root(sum * unit),
+                         to = of_aim ? 0 : VMAFGPU__FETCH(&s->target[extractor].root[k][b]);
+            const double change = to * to * to - sum * unit;
+            const double near = vmafgpu__smooth_root(sum * unit + change * (1.0 / 4096));
+            const double squares = near * near + near * from + from * from;
+            const double factor = vmafgpu__way_adm_factor(s, slopes[i], extractor, place, k, of_aim);
+            /* (a - b) / (a^3 - b^3), without cancellation */
+            const double secant = squares > 0 ? VMAFGPU__QUOTIENT(factor, squares) : 0;
+            slope += secant * unit;
+            part += factor * (to - from);
+            linear += secant * change;
+        }
+    }
+    out->slope = slope;
+    out->part = part;
+    out->linear = linear;
+}
+
+/* Returns the slope of sum `which` by which losses add up. terms: of all sums. */
+VMAFGPU__FN double vmafgpu__way_slope(const vmafgpu__way_term *terms, int which) {
+    const int raises = terms[which].linear >= 0;
+    double part = 0, linear = 0;
+    for (int i = 0; i < VMAFGPU__SLOPES; i++) {
+        if ((i >= VMAFGPU__SLOPE_NOISE && i < VMAFGPU__SLOPE_ADM) || (terms[i].linear >= 0) != raises)
+            continue;
+        part += terms[i].part;
+        linear += terms[i].linear;
+    }
+    return linear < 0 || linear > 0 ? terms[which].slope * VMAFGPU__QUOTIENT(part, linear) : terms[which].slope;
+}
+
 /* ---- maps: sums of blocks ---- */
 
 /* Returns the range of samples at scale `shift` that belong to block k of `count`. The last block also includes all
@@ -2953,9 +3131,8 @@ VMAFGPU__FN double vmafgpu__map_lost(const int64_t *is, const int64_t *ideal, in
     return (double)(int64_t)((uint64_t)VMAFGPU__FETCH(&ideal[k]) - (uint64_t)VMAFGPU__FETCH(&is[k]));
 }
 
-/* Returns how much a block lowers the score: by how much the prediction would change, to first order, if the block were
- * equal to the reference. slopes: derivatives with respect to the sums. is: sums of the block. ideal: sums that the
- * block would have if it were equal to the reference. unit: factor of the cubes, per scale. */
+/* Returns an estimate of the loss of a block, before the adjustment below. slopes: of the sums, see vmafgpu__way_slope(). is: sums of the block. ideal: sums that the block would
+ * have if the frame were equal to the reference. unit: factor of the cubes, per scale. */
 VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, const int64_t *ideal,
                                       const double *unit) {
     double share = 0;
@@ -2971,6 +3148,168 @@ VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, c
         }
     }
     return share;
+}
+
+/* ---- maps: adjustment of the losses ---- */
+
+/* The losses of the blocks, computed with the slopes above, are estimates. The exact sums of the target are known only
+ * when the sums of all blocks have been computed. Then the estimates are multiplied by two factors, one for positive
+ * and one for negative estimates, so that the losses add up to the change in the smooth prediction between the base and
+ * the target. Sums over blocks are integers, so that they do not depend on the order of the blocks. */
+typedef struct vmafgpu__map_totals {
+    int64_t sum[2];       /* of the positive and of the negative estimates; see vmafgpu__map_integer() */
+    uint32_t largest[2];  /* largest absolute values: the bits of a float */
+    vmafgpu__sums target; /* only the sums that maps use */
+} vmafgpu__map_totals;
+
+enum { VMAFGPU__MAP_LANES = 128, VMAFGPU__MAP_ROOTS = 2 * (int)VMAFGPU__SCALES * (int)VMAFGPU__BANDS };
+
+/* Rounds the estimate of a block. Estimates that cannot occur unless a sum overflows become 0. */
+VMAFGPU__FN float vmafgpu__map_estimate(double share) {
+    return share > -1048576.0 && share < 1048576.0 ? (float)share : 0;
+}
+
+/* Returns the absolute value of an estimate as an integer. */
+VMAFGPU__FN int64_t vmafgpu__map_integer(float estimate) {
+    return (int64_t)((double)(estimate < 0 ? -estimate : estimate) * 68719476736.0); /* 2^36 */
+}
+
+/* Returns a cube root of the base, or of the target if `target` is not NULL. `which`: index in [2][SCALES][BANDS]; the
+ * second half are the impairments. variant: the ADM variant whose sums the target contains; others do not change. */
+VMAFGPU__FN double vmafgpu__map_root(const vmafgpu__smooth *s, const vmafgpu__sums *target, int variant, int extractor,
+                                     int which) {
+    const int own = VMAFGPU__FETCH(&s->adm_variant[extractor]), of_aim = which >= VMAFGPU__MAP_ROOTS / 2;
+    const int at = of_aim ? which - VMAFGPU__MAP_ROOTS / 2 : which, k = at / VMAFGPU__BANDS, b = at % VMAFGPU__BANDS;
+    const vmafgpu__smooth_adm *e = &s->adm[extractor];
+    const int64_t sum =
+        !target || own != variant
+            ? VMAFGPU__FETCH(&s->base[vmafgpu__edit_adm_word(VMAFGPU__FETCH(&s->vif_variants),
+                                                             VMAFGPU__FETCH(&s->adm_variants), k, own, of_aim, b)])
+        : of_aim ? VMAFGPU__FETCH(&target->adm[k].impairment[own][b])
+                 : VMAFGPU__FETCH(&target->adm[k].numerator[own][b]);
+    return vmafgpu__smooth_root((double)sum * VMAFGPU__FETCH(&e->unit[k][b]) *
+                                (of_aim ? VMAFGPU__FETCH(&e->has_aim) : 1));
+}
+
+/* Computes the model inputs that are columns of an ADM extractor, normalised. roots: see vmafgpu__map_root(). */
+VMAFGPU__FN void vmafgpu__map_adm_inputs(const vmafgpu__smooth *s, int extractor, const double *roots, double *x) {
+    const vmafgpu__smooth_adm *e = &s->adm[extractor];
+    const double den = VMAFGPU__FETCH(&e->all_den), weight = VMAFGPU__FETCH(&e->weight),
+                 least = VMAFGPU__FETCH(&e->least);
+    const int inputs = VMAFGPU__FETCH(&s->inputs);
+    double numerator = 0, impairment = 0;
+    for (int k = 0; k < VMAFGPU__SCALES; k++) {
+        numerator += VMAFGPU__FETCH(&e->noise[k]);
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            numerator += roots[k * VMAFGPU__BANDS + b];
+            impairment += roots[VMAFGPU__MAP_ROOTS / 2 + k * VMAFGPU__BANDS + b];
+        }
+    }
+    const double adm2 = den > 0 ? VMAFGPU__QUOTIENT(numerator, den) : 1;
+    const double aim = den > 0 ? VMAFGPU__QUOTIENT(impairment, den) : 0;
+    const double adm3 = adm2 * weight + (1 - aim) * (1 - weight);
+    for (int i = 0; i < inputs; i++) {
+        const vmafgpu__smooth_input *in = &s->input[i];
+        const int place = VMAFGPU__FETCH(&in->place), k = place - 3;
+        if (VMAFGPU__FETCH(&in->kind) != VMAFGPU__SMOOTH_ADM || VMAFGPU__FETCH(&in->extractor) != extractor)
+            continue;
+        double column = place == 0 ? adm2 : place == 1 ? aim : adm3 > least ? adm3 : least;
+        if (k >= 0) {
+            const double own = VMAFGPU__FETCH(&e->noise[k]) + roots[k * VMAFGPU__BANDS] +
+                               roots[k * VMAFGPU__BANDS + 1] + roots[k * VMAFGPU__BANDS + 2],
+                         of_scale = VMAFGPU__FETCH(&e->den[k]);
+            column = of_scale > 0 ? VMAFGPU__QUOTIENT(own, of_scale) : 0;
+        }
+        x[i] = VMAFGPU__FETCH(&in->slope) * column + VMAFGPU__FETCH(&in->intercept);
+    }
+}
+
+/* Computes the other model inputs, normalised. The arguments are those of vmafgpu__map_root(), for VIF. */
+VMAFGPU__FN void vmafgpu__map_other_inputs(const vmafgpu__smooth *s, const vmafgpu__sums *target, int variant,
+                                           double *x) {
+    const int inputs = VMAFGPU__FETCH(&s->inputs), variants = VMAFGPU__FETCH(&s->vif_variants);
+    for (int i = 0; i < inputs; i++) {
+        const vmafgpu__smooth_input *in = &s->input[i];
+        const int kind = VMAFGPU__FETCH(&in->kind), extractor = VMAFGPU__FETCH(&in->extractor),
+                  k = VMAFGPU__FETCH(&in->place);
+        double column = VMAFGPU__FETCH(&in->known);
+        if (kind == VMAFGPU__SMOOTH_ADM)
+            continue;
+        if (kind == VMAFGPU__SMOOTH_VIF) {
+            const vmafgpu__smooth_vif *e = &s->vif[extractor];
+            const int own = VMAFGPU__FETCH(&s->vif_variant[extractor]), is_target = target && own == variant;
+            const int64_t numerator = is_target ? VMAFGPU__FETCH(&target->vif[k].numerator[own])
+                                                : VMAFGPU__FETCH(&s->base[vmafgpu__edit_vif_word(variants, k, own)]);
+            const int64_t noise = is_target
+                                      ? VMAFGPU__FETCH(&target->vif[k].flat_noise)
+                                      : VMAFGPU__FETCH(&s->base[vmafgpu__edit_vif_word(variants, k, variants)]);
+            column = VMAFGPU__QUOTIENT((double)numerator * (1.0 / 2048) + VMAFGPU__FETCH(&e->flat[k]) -
+                                           VMAFGPU__QUOTIENT((double)noise * (1.0 / 16384), 65025.0),
+                                       VMAFGPU__FETCH(&e->denominator[k]));
+        }
+        x[i] = VMAFGPU__FETCH(&in->slope) * column + VMAFGPU__FETCH(&in->intercept);
+    }
+}
+
+/* Returns one of MAP_LANES parts of the sum of all support vectors. x: normalised inputs. */
+VMAFGPU__FN double vmafgpu__map_part(const vmafgpu__smooth *s, const double *x, const double *coefs,
+                                     const uint16_t *rows, const double *table, int lane) {
+    const int inputs = VMAFGPU__FETCH(&s->inputs), vectors = VMAFGPU__FETCH(&s->vectors);
+    const double gamma = VMAFGPU__FETCH(&s->gamma);
+    double sum = 0;
+    for (int k = lane; k < vectors; k += VMAFGPU__MAP_LANES)
+        sum += VMAFGPU__FETCH(&coefs[k]) *
+               vmafgpu__smooth_kernel(x, 1, inputs, table + (int64_t)VMAFGPU__FETCH(&rows[k]) * inputs, gamma);
+    return sum;
+}
+
+/* What the estimates are multiplied by: [0] if positive, [1] if negative. `each` is the loss of all other blocks. */
+typedef struct vmafgpu__map_factors {
+    double of[2], each;
+} vmafgpu__map_factors;
+
+/* Computes the factors. lost: the total that the losses add up to. If positive and negative losses nearly cancel each
+ * other, both are reduced, because no loss may be larger than the total. */
+VMAFGPU__FN vmafgpu__map_factors vmafgpu__map_factors_of(double lost, const int64_t *sums, float largest_positive,
+                                                         float largest_negative, int blocks) {
+    const double sum[2] = { (double)sums[0] * (1.0 / 68719476736.0), (double)sums[1] * (1.0 / 68719476736.0) };
+    const double all = sum[0] + sum[1];
+    vmafgpu__map_factors out;
+    out.of[0] = out.of[1] = out.each = 0;
+    if (!(lost - lost >= 0))
+        return out; /* no prediction */
+    if (!(all > 0)) {
+        out.each = VMAFGPU__QUOTIENT(lost, (double)blocks);
+        return out;
+    }
+    const double rest = VMAFGPU__QUOTIENT(lost - (sum[0] - sum[1]), all);
+    out.of[0] = 1 + rest;
+    out.of[1] = 1 - rest;
+    if (!(out.of[0] > 0 && out.of[1] > 0 && sum[0] > 0 && sum[1] > 0))
+        return out; /* all losses have the same sign */
+    const int is_negative = lost < 0;
+    const double total = is_negative ? -lost : lost;
+    const double with = is_negative ? out.of[1] * sum[1] : out.of[0] * sum[0],
+                 against = is_negative ? out.of[0] * sum[0] : out.of[1] * sum[1];
+    const double most_with = is_negative ? out.of[1] * (double)largest_negative : out.of[0] * (double)largest_positive,
+                 most_against =
+                     is_negative ? out.of[0] * (double)largest_positive : out.of[1] * (double)largest_negative;
+    double factor = 1; /* of the losses whose sign is not that of the total */
+    if (most_against > total)
+        factor = VMAFGPU__QUOTIENT(total, most_against);
+    const double limit = VMAFGPU__QUOTIENT(total * (VMAFGPU__QUOTIENT(with, most_with) - 1), against);
+    if (limit < factor)
+        factor = limit > 0 ? limit : 0;
+    const double other = VMAFGPU__QUOTIENT(total + factor * against, with);
+    out.of[0] *= is_negative ? factor : other;
+    out.of[1] *= is_negative ? other : factor;
+    return out;
+}
+
+VMAFGPU__FN double vmafgpu__map_adjusted(const vmafgpu__map_factors *factors, float estimate) {
+    return estimate > 0   ? factors->of[0] * (double)estimate
+           : estimate < 0 ? factors->of[1] * (double)estimate
+                          : factors->each;
 }
 
 /* An edit, as passed to kernels. Its samples are packed, without gaps between rows, and start `place` bytes after the
@@ -3088,8 +3427,9 @@ VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
 
 enum {
     VMAFGPU__MAP_FINALISE_THREADS = 64, /* only one of them does any work */
-    VMAFGPU__MAP_SLOPE_THREADS = 128,   /* a single block; see map_slopes() in the kernels */
-    VMAFGPU__MAP_SLOPE_SHARED = (2 * VMAFGPU__SMOOTH_EXTRACTORS + VMAFGPU__MAP_SLOPE_THREADS) * 8,
+    VMAFGPU__MAP_SLOPE_THREADS = 256,   /* a single block; see map_slopes() in the kernels */
+    VMAFGPU__MAP_SLOPE_SHARED =
+        (3 * VMAFGPU__SMOOTH_EXTRACTORS + 3 * VMAFGPU__SLOPES + 2 * VMAFGPU__MAP_SLOPE_THREADS) * 8,
     VMAFGPU__MAP_THREADS = 64 /* each thread processes one block of the picture */
 };
 
@@ -3100,7 +3440,7 @@ typedef struct vmafgpu__map_finalise_launch {
     int32_t history, unused;
 } vmafgpu__map_finalise_launch;
 
-/* Computes the derivatives of the smooth prediction with respect to the sums. */
+/* Computes the slopes of maps, one per sum. */
 typedef struct vmafgpu__map_slope_launch {
     const vmafgpu__smooth *smooth;
     const double *coefs, *table;
@@ -32002,6 +32342,7 @@ typedef struct vmafgpu__editor {
     void *map_scratch;            /* for maps: used by the plain C code of ADM */
     vmafgpu__vif_tap_lines lines; /* for maps: used by the plain C code of VIF */
     vmafgpu_edit_sums *ideal;     /* sums of a row of blocks, reference compared with itself; zero between uses */
+    vmafgpu_edit_sums target;     /* for maps: the same for all blocks of this thread; ADM sums are rounded by row */
     vmafgpu_block *blocks;        /* a row of blocks; used if only `shares` is written */
     double *row, *model_scratch;
 } vmafgpu__editor;
@@ -32024,7 +32365,7 @@ struct vmafgpu__edits {
      * row that no thread has claimed. */
     vmafgpu_block *blocks;
     float *shares;                  /* if not NULL, only the losses of the blocks are written, to this array */
-    double slopes[VMAFGPU__SLOPES]; /* derivatives of the smooth prediction */
+    double slopes[VMAFGPU__SLOPES]; /* see vmafgpu__edits_map_slopes() */
     vmafgpu__slopes *by_sample;     /* NULL without config.slopes */
     int size, across;
     uint16_t *log_table; /* used by the plain C code of VIF */
@@ -32340,7 +32681,8 @@ static vmafgpu_edit_sums vmafgpu__edit_sums_of(const vmafgpu__edits *x, const vm
 enum { VMAFGPU__EDIT_SCALARS = 7 }; /* number of ADM columns that models can use */
 
 /* Sets the ADM parameters of the smooth prediction, except those that depend on the base. */
-static void vmafgpu__smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__smooth_adm *out) {
+static void vmafgpu__smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__smooth_adm *out,
+                                   double (*target_csf)[VMAFGPU__BANDS]) {
     static const int masked[VMAFGPU__SCALES] = { 0, 45, 39, 36 }, plain[VMAFGPU__SCALES] = { 18, 32, 27, 23 };
     out->weight = e->option[VMAFGPU__ADM_DLM_WEIGHT];
     out->least = e->option[VMAFGPU__ADM_MIN_VAL];
@@ -32353,6 +32695,7 @@ static void vmafgpu__smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e
         out->den_unit[s] = ldexp(1.0, g.den_shift + g.den_row_shift - plain[s]);
         for (int b = 0; b < VMAFGPU__BANDS; b++) {
             out->csf[s][b] = (double)e->csf[s][b == 2];
+            target_csf[s][b] = (double)v->plan.adm[e->variant].factor[s][b == 2] / vmafgpu__csf_unit(s, b == 2);
             out->unit[s][b] = ldexp(1.0, g.mask_shift[b] + g.mask_row_shift - (s ? masked[s] : b < 2 ? 52 : 57));
         }
     }
@@ -32441,7 +32784,8 @@ static void vmafgpu__smooth_input_of(vmafgpu *v, int i, const vmafgpu__extractor
             return;
         adm[out->adm_count] = e;
         out->adm_variant[out->adm_count] = e->variant;
-        vmafgpu__smooth_adm_of(v, e, &out->adm[out->adm_count++]);
+        vmafgpu__smooth_adm_of(v, e, &out->adm[out->adm_count], out->target_csf[out->adm_count]);
+        out->adm_count++;
         return;
     }
 }
@@ -32550,6 +32894,33 @@ static double vmafgpu__edits_slopes(const vmafgpu *v, double *out) {
     return prediction;
 }
 
+/* Computes the slopes of maps: the loss of a block is their dot product with the changes in the sums of the block.
+ * Kernels do the same in map_slopes(). */
+static void vmafgpu__edits_map_slopes(const vmafgpu *v, double *out) {
+    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
+    const vmafgpu__smooth *s = &v->edits->smooth;
+    double *x = v->edits->editors[0].model_scratch, way[VMAFGPU__SMOOTH_EXTRACTORS];
+    double slopes[VMAFGPU__SMOOTH_EXTRACTORS] = { 0 };
+    vmafgpu__way_term terms[VMAFGPU__SLOPES];
+    vmafgpu__smooth_inputs(s, NULL, x, 1);
+    vmafgpu__way_of(s, x, way);
+    for (int i = 0; i < s->inputs; i++)
+        x[i] = s->input[i].slope * x[i] + s->input[i].intercept;
+    for (int k = 0; k < s->vectors; k++) {
+        const double *vector = svm->sv_table + (size_t)svm->sv_rows[k] * (size_t)s->inputs;
+        double means[2];
+        vmafgpu__way_kernel(x, way, s->inputs, vector, s->gamma, svm->sv_coefs[k], means);
+        for (int i = 0; i < s->inputs; i++)
+            slopes[i] += (x[i] - vector[i]) * means[0] + way[i] * means[1];
+    }
+    for (int i = 0; i < s->inputs; i++)
+        slopes[i] = VMAFGPU__QUOTIENT(-2 * s->gamma * slopes[i] * s->input[i].slope, s->slope);
+    for (int i = 0; i < VMAFGPU__SLOPES; i++)
+        vmafgpu__way_term_of(s, way, slopes, i, &terms[i]);
+    for (int i = 0; i < VMAFGPU__SLOPES; i++)
+        out[i] = vmafgpu__way_slope(terms, i);
+}
+
 static void vmafgpu__edits_gradient(const vmafgpu *v, vmafgpu_gradient *g) {
     double slopes[VMAFGPU__SLOPES];
     g->prediction = vmafgpu__edits_slopes(v, slopes);
@@ -32572,7 +32943,7 @@ static void vmafgpu__map_units(const vmafgpu *v, double *unit) {
 
 /* Computes the VIF sums of a row of blocks. Adds the sums of the base to `blocks`, and the sums that result from
  * comparing the reference with itself to `ideal`. */
-static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row,
+static void vmafgpu__edit_map_vif(const vmafgpu *v, vmafgpu__editor *e, int down, int block_row,
                                   vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
     const vmafgpu__edits *x = v->edits;
     vmafgpu__vif_job job;
@@ -32605,6 +32976,8 @@ static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, in
                     vmafgpu__vif_plain_statistics(&v->plan, &part, columns.end - columns.first, x->log_table, &sums);
                     to->vif_information[s] += sums.numerator[x->vif->variant];
                     to->vif_noise[s] += sums.flat_noise;
+                    e->target.vif_information[s] += pass ? sums.numerator[x->vif->variant] : 0;
+                    e->target.vif_noise[s] += pass ? sums.flat_noise : 0;
                 }
                 /* In the second pass, both pictures are the reference. */
                 for (int i = 0; i < job.w; i++) {
@@ -32618,7 +32991,7 @@ static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, in
 
 /* Computes the ADM sums of a row of blocks, without rounding. If is_ideal is 0, adds the sums of the base to `blocks`.
  * If is_ideal is 1, compares the reference with itself and adds the resulting sums to `ideal`. */
-static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row, int is_ideal,
+static void vmafgpu__edit_map_adm(const vmafgpu *v, vmafgpu__editor *e, int down, int block_row, int is_ideal,
                                   vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
     const vmafgpu__edits *x = v->edits;
     vmafgpu__adm_task task;
@@ -32651,6 +33024,7 @@ static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, in
                 vmafgpu__adm_weigh_row(&work.general, &v->plan.adm[x->adm->variant], s, left, right, &work.rows[y % 3]);
             }
             for (int which = 0; which < 2 && done >= rows.first; which++) {
+                uint64_t row[VMAFGPU__BANDS] = { 0, 0, 0 };
                 vmafgpu__adm_add_sides(&g, &work.rows[above % 3], &work.rows[done % 3], &work.rows[below % 3],
                                        work.general.column_sum, which);
                 for (int k = 0; k < x->across; k++) {
@@ -32664,19 +33038,23 @@ static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, in
                     for (int b = 0; b < VMAFGPU__BANDS; b++) {
                         int64_t *to = which ? &sums->aim[s][b] : &sums->adm[s][b];
                         *to = (int64_t)((uint64_t)*to + sum[b]);
+                        row[b] += sum[b];
                     }
                 }
+                for (int b = 0; b < VMAFGPU__BANDS && is_ideal; b++)
+                    *(which ? &e->target.aim[s][b] : &e->target.adm[s][b]) +=
+                        (int64_t)(row[b] + (uint64_t)vmafgpu__half(g.mask_row_shift)) >> g.mask_row_shift;
             }
         }
     }
 }
 
-/* Runs on each thread: claims rows of blocks, one at a time, and computes their sums and losses, until no rows are
- * left. */
+/* Runs on each thread: claims rows of blocks, one at a time, and computes their sums and the estimates of their losses,
+ * until no rows are left. */
 static void vmafgpu__edit_map_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__edits *x = v->edits;
-    const vmafgpu__editor *e = &x->editors[index];
+    vmafgpu__editor *e = &x->editors[index];
     double unit[VMAFGPU__SCALES];
     vmafgpu__map_units(v, unit);
     for (int row; (row = vmafgpu__atomic_get(&x->next)) < x->count;) {
@@ -32691,27 +33069,105 @@ static void vmafgpu__edit_map_task(void *arg, int index) {
             vmafgpu__edit_map_adm(v, e, x->count, row, 1, blocks, e->ideal);
         }
         for (int k = 0; k < x->across; k++) {
-            blocks[k].loss = vmafgpu__map_share(x->slopes, (const int64_t *)(const void *)&blocks[k].sums,
-                                                (const int64_t *)(const void *)&e->ideal[k], unit);
+            const float estimate =
+                vmafgpu__map_estimate(vmafgpu__map_share(x->slopes, (const int64_t *)(const void *)&blocks[k].sums,
+                                                         (const int64_t *)(const void *)&e->ideal[k], unit));
+            blocks[k].loss = estimate;
             if (x->shares)
-                x->shares[(ptrdiff_t)row * x->across + k] = (float)blocks[k].loss;
+                x->shares[(ptrdiff_t)row * x->across + k] = estimate;
             memset(&e->ideal[k], 0, sizeof e->ideal[k]);
         }
     }
 }
 
+/* Returns the total that the losses add up to. target: sums of the reference compared with itself. */
+static double vmafgpu__edits_lost(const vmafgpu *v, const vmafgpu__sums *target) {
+    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
+    const vmafgpu__edits *x = v->edits;
+    const vmafgpu__smooth *s = &x->smooth;
+    double *inputs = x->editors[0].model_scratch, roots[VMAFGPU__MAP_ROOTS], sum[2] = { 0, 0 };
+    for (int pass = 0; pass < 2 && svm; pass++) {
+        double parts[VMAFGPU__MAP_LANES];
+        for (int i = 0; i < s->adm_count; i++) {
+            for (int k = 0; k < VMAFGPU__MAP_ROOTS; k++)
+                roots[k] = vmafgpu__map_root(s, pass ? target : NULL, x->adm->variant, i, k);
+            vmafgpu__map_adm_inputs(s, i, roots, inputs);
+        }
+        vmafgpu__map_other_inputs(s, pass ? target : NULL, x->vif ? x->vif->variant : 0, inputs);
+        for (int i = 0; i < VMAFGPU__MAP_LANES; i++)
+            parts[i] = vmafgpu__map_part(s, inputs, svm->sv_coefs, svm->sv_rows, svm->sv_table, i);
+        for (int half = VMAFGPU__MAP_LANES / 2; half; half /= 2)
+            for (int i = 0; i < half; i++)
+                parts[i] += parts[i + half];
+        sum[pass] = parts[0];
+    }
+    return VMAFGPU__QUOTIENT(sum[1] - sum[0], s->slope);
+}
+
+/* Adjusts the losses of `count` blocks, which must be estimates, so that they add up to the loss of the frame. If
+ * `shares` is not NULL, adjusts `shares` instead of `blocks`. */
+static void vmafgpu__edits_adjust(const vmafgpu *v, const vmafgpu__sums *target, vmafgpu_block *blocks, float *shares,
+                                  int count) {
+    int64_t sum[2] = { 0, 0 };
+    float largest[2] = { 0, 0 };
+    for (int i = 0; i < count; i++) {
+        const float estimate = shares ? shares[i] : (float)blocks[i].loss;
+        const int is_negative = estimate < 0;
+        sum[is_negative] += vmafgpu__map_integer(estimate);
+        if ((is_negative ? -estimate : estimate) > largest[is_negative])
+            largest[is_negative] = is_negative ? -estimate : estimate;
+    }
+    const vmafgpu__map_factors factors =
+        vmafgpu__map_factors_of(vmafgpu__edits_lost(v, target), sum, largest[0], largest[1], count);
+    for (int i = 0; i < count; i++) {
+        if (shares)
+            shares[i] = (float)vmafgpu__map_adjusted(&factors, shares[i]);
+        else
+            blocks[i].loss = vmafgpu__map_adjusted(&factors, (float)blocks[i].loss);
+    }
+}
+
+/* Adjusts the losses of the map that has just been computed on the CPU. */
+static void vmafgpu__edits_map_adjust(const vmafgpu *v) {
+    const vmafgpu__edits *x = v->edits;
+    vmafgpu__sums target;
+    memset(&target, 0, sizeof target);
+    for (int i = 0; i < v->config.threads; i++) {
+        const vmafgpu_edit_sums *part = &x->editors[i].target;
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            if (x->vif) {
+                target.vif[s].numerator[x->vif->variant] += part->vif_information[s];
+                target.vif[s].flat_noise += part->vif_noise[s];
+            }
+            for (int b = 0; b < VMAFGPU__BANDS && x->adm; b++) {
+                target.adm[s].numerator[x->adm->variant][b] += part->adm[s][b];
+                target.adm[s].impairment[x->adm->variant][b] += part->aim[s][b];
+            }
+        }
+    }
+    vmafgpu__edits_adjust(v, &target, x->blocks, x->shares, x->count * x->across);
+}
+
 /* Computes a map. If `shares` is NULL, writes the sums and losses of all blocks to `blocks`. Otherwise, writes only the
- * losses, to `shares`. */
-static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks, float *shares) {
+ * losses, to `shares`. If config.parallel_for skips some tasks, fails or, if `must_finish` is 1, computes them here. */
+static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks, float *shares, int must_finish) {
     vmafgpu__edits *x = v->edits;
-    (void)vmafgpu__edits_slopes(v, x->slopes);
+    vmafgpu__edits_map_slopes(v, x->slopes);
     x->blocks = blocks;
     x->shares = shares;
     x->size = size;
     x->across = vmafgpu__divide_up(v->config.width, size);
     x->count = vmafgpu__divide_up(v->config.height, size);
     x->next = 0;
-    return vmafgpu__run(v, vmafgpu__edit_map_task, v);
+    for (int i = 0; i < v->config.threads; i++)
+        memset(&x->editors[i].target, 0, sizeof x->editors[i].target);
+    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__edit_map_task, v);
+    if (result != VMAFGPU_OK && !must_finish)
+        return result;
+    if (result != VMAFGPU_OK)
+        vmafgpu__edit_map_task(v, 0);
+    vmafgpu__edits_map_adjust(v);
+    return VMAFGPU_OK;
 }
 
 /* Computes the slopes of all samples of the base. */
@@ -33021,8 +33477,7 @@ static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
     vmafgpu__add_workers(v, v->cpu, &x->base);
     memcpy(x->row, row, (size_t)(v->column_count + 1) * sizeof *x->row);
     vmafgpu__edit_finalise_smooth(v, x->editors[0].model_scratch);
-    if (vmafgpu__edits_map(v, v->config.map_block_size, NULL, v->map.shares) != VMAFGPU_OK)
-        vmafgpu__edit_map_task(v, 0); /* config.parallel_for skipped some tasks: do them here */
+    (void)vmafgpu__edits_map(v, v->config.map_block_size, NULL, v->map.shares, 1);
 }
 
 static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {
@@ -33660,7 +34115,7 @@ static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block
     const int all = vmafgpu__divide_up(v->config.width, size) * vmafgpu__divide_up(v->config.height, size);
     void *stream = vmafgpu__edit_stream(g, &x->lanes[0]);
     vmafgpu__gpu_enter(v);
-    (void)vmafgpu__edits_slopes(v, v->edits->slopes);
+    vmafgpu__edits_map_slopes(v, v->edits->slopes);
     (void)VMAFGPU__GPU_CALL(v, copy_in, (x->slopes, v->edits->slopes, sizeof v->edits->slopes, stream));
     for (int first = 0, count; first < all && !g->is_dead; first += count) {
         count = all - first < x->map_space ? all - first : x->map_space;
@@ -34065,12 +34520,12 @@ static vmafgpu_result vmafgpu__run_edits(vmafgpu *t, unsigned char *first, size_
         result = vmafgpu__edits_try(t, &edit, 1, &out->score, NULL);
     if (result == VMAFGPU_OK && size)
         result = on_gpu ? vmafgpu__edits_map_gpu(t, VMAFGPU__TEST_BLOCK, out->blocks)
-                        : vmafgpu__edits_map(t, VMAFGPU__TEST_BLOCK, out->blocks, NULL);
+                        : vmafgpu__edits_map(t, VMAFGPU__TEST_BLOCK, out->blocks, NULL, 0);
     if (result != VMAFGPU_OK || !t->config.map_block_size)
         return result;
     if (!on_gpu) {
         vmafgpu__smooth_finalise(&t->edits->smooth, &t->edits->base, 0);
-        return vmafgpu__edits_map(t, t->config.map_block_size, NULL, out->shares);
+        return vmafgpu__edits_map(t, t->config.map_block_size, NULL, out->shares, 0);
     }
     vmafgpu__slot *slot = &t->gpu->slots[t->gpu->edits->slot];
     slot->map_history = 0;
@@ -35857,7 +36312,7 @@ static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blo
     *down = vmafgpu__divide_up(v->config.height, size);
     if (blocks && v->edits_on_gpu)
         return v->edits_on_gpu->map(v, size, blocks);
-    return blocks ? vmafgpu__edits_map(v, size, blocks, NULL) : VMAFGPU_OK;
+    return blocks ? vmafgpu__edits_map(v, size, blocks, NULL, 0) : VMAFGPU_OK;
 }
 
 static vmafgpu_result vmafgpu__edit_slopes(vmafgpu *v, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory) {

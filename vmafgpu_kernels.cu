@@ -9394,17 +9394,20 @@ GPU_KERNEL(vmafgpu_map_finalise, vmafgpu__map_finalise_launch, VMAFGPU__MAP_FINA
     map_finalise(launch);
 }
 
-/* Computes the derivatives (slopes) of the score with respect to the sums, in a single thread block. A thread processes
- * support vectors first, then one input of the model, and finally one of the sums. */
+/* Computes the slopes of maps, in a single thread block. A thread processes support vectors first, then one input of
+ * the model, and finally one of the sums. */
 GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
     const vmafgpu__smooth *s = launch.smooth;
-    double *x = (double *)shared_memory(), *slopes = x + VMAFGPU__SMOOTH_EXTRACTORS;
-    double *weights = slopes + VMAFGPU__SMOOTH_EXTRACTORS;
+    double *x = (double *)shared_memory(), *way = x + VMAFGPU__SMOOTH_EXTRACTORS;
+    double *slopes = way + VMAFGPU__SMOOTH_EXTRACTORS;
+    vmafgpu__way_term *terms = (vmafgpu__way_term *)(slopes + VMAFGPU__SMOOTH_EXTRACTORS);
+    double *means = (double *)(terms + VMAFGPU__SLOPES);
     const int32_t inputs = fetch(&s->inputs), vectors = fetch(&s->vectors), own = (int32_t)thread_index();
     const double gamma = fetch(&s->gamma);
     double slope = 0;
     if (own == 0) {
         vmafgpu__smooth_inputs(s, nullptr, x, 1);
+        vmafgpu__way_of(s, x, way);
         for (int32_t i = 0; i < inputs; i++)
             x[i] = fetch(&s->input[i].slope) * x[i] + fetch(&s->input[i].intercept);
     }
@@ -9414,19 +9417,22 @@ GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
             vectors - first < VMAFGPU__MAP_SLOPE_THREADS ? vectors - first : VMAFGPU__MAP_SLOPE_THREADS;
         block_barrier();
         if (own < count)
-            weights[own] = vmafgpu__smooth_kernel(
-                x, 1, inputs, launch.table + (int64_t)fetch(launch.vectors + first + own) * inputs, gamma);
+            vmafgpu__way_kernel(x, way, inputs, launch.table + (int64_t)fetch(launch.vectors + first + own) * inputs,
+                                gamma, fetch(launch.coefs + first + own), means + 2 * own);
         block_barrier();
         for (int32_t k = 0; own < inputs && k < count; k++) {
             const double *vector = launch.table + (int64_t)fetch(launch.vectors + first + k) * inputs;
-            slope -= 2 * gamma * fetch(launch.coefs + first + k) * (x[own] - fetch(vector + own)) * weights[k];
+            slope += (x[own] - fetch(vector + own)) * means[2 * k] + way[own] * means[2 * k + 1];
         }
     }
     if (own < inputs)
-        slopes[own] = quotient(slope * fetch(&s->input[own].slope), fetch(&s->slope));
+        slopes[own] = quotient(-2 * gamma * slope * fetch(&s->input[own].slope), fetch(&s->slope));
     block_barrier();
     if (own < VMAFGPU__SLOPES)
-        store(launch.slopes + own, vmafgpu__smooth_slope(s, slopes, own));
+        vmafgpu__way_term_of(s, way, slopes, own, &terms[own]);
+    block_barrier();
+    if (own < VMAFGPU__SLOPES)
+        store(launch.slopes + own, vmafgpu__way_slope(terms, own));
 }
 
 GPU_KERNEL(vmafgpu_map_slopes, vmafgpu__map_slope_launch, VMAFGPU__MAP_SLOPE_THREADS, 1) {

@@ -2340,7 +2340,7 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 /* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
  * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
  * value. */
-#define VMAFGPU__KERNEL_INTERFACE 0xbfa4aa14u
+#define VMAFGPU__KERNEL_INTERFACE 0x50a1a713u
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
  * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
@@ -3087,7 +3087,7 @@ VMAFGPU__FN void vmafgpu__way_term_of(const vmafgpu__smooth *s, const double *wa
             const double from = vmafgpu__smooth_root(sum * unit),
                          to = of_aim ? 0 : VMAFGPU__FETCH(&s->target[extractor].root[k][b]);
             const double change = to * to * to - sum * unit;
-            const double near = vmafgpu__smooth_root(sum * unit + change * (1.0 / 4096));
+            const double near = vmafgpu__smooth_root(sum * unit + change * (1.0 / 1024));
             const double squares = near * near + near * from + from * from;
             const double factor = vmafgpu__way_adm_factor(s, slopes[i], extractor, place, k, of_aim);
             /* (a - b) / (a^3 - b^3), without cancellation */
@@ -3428,9 +3428,13 @@ VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
 enum {
     VMAFGPU__MAP_FINALISE_THREADS = 64, /* only one of them does any work */
     VMAFGPU__MAP_SLOPE_THREADS = 256,   /* a single block; see map_slopes() in the kernels */
+    VMAFGPU__MAP_SCORE_SHARED =
+        ((int)VMAFGPU__SMOOTH_EXTRACTORS + (int)VMAFGPU__MAP_ROOTS + (int)VMAFGPU__MAP_LANES) * 8,
     VMAFGPU__MAP_SLOPE_SHARED =
-        (3 * VMAFGPU__SMOOTH_EXTRACTORS + 3 * VMAFGPU__SLOPES + 2 * VMAFGPU__MAP_SLOPE_THREADS) * 8,
-    VMAFGPU__MAP_THREADS = 64 /* each thread processes one block of the picture */
+        (3 * VMAFGPU__SMOOTH_EXTRACTORS + 3 * VMAFGPU__SLOPES + 2 * VMAFGPU__MAP_SLOPE_THREADS) * 8 +
+        VMAFGPU__MAP_SCORE_SHARED,
+    VMAFGPU__MAP_THREADS = 64,        /* each thread processes one block of the picture */
+    VMAFGPU__MAP_ADJUST_THREADS = 256 /* likewise; at least MAP_LANES */
 };
 
 /* Launch parameters of the kernel that prepares the smooth prediction from the sums of a scored pair. */
@@ -3440,7 +3444,7 @@ typedef struct vmafgpu__map_finalise_launch {
     int32_t history, unused;
 } vmafgpu__map_finalise_launch;
 
-/* Computes the slopes of maps, one per sum. */
+/* Computes the slopes of maps, one per sum, and then the sum of all support vectors for the base. */
 typedef struct vmafgpu__map_slope_launch {
     const vmafgpu__smooth *smooth;
     const double *coefs, *table;
@@ -3448,14 +3452,24 @@ typedef struct vmafgpu__map_slope_launch {
     double *slopes;
 } vmafgpu__map_slope_launch;
 
+/* Adjusts the losses of a map in place, after all other kernels of the map. */
+typedef struct vmafgpu__map_adjust_launch {
+    vmafgpu__map_slope_launch of;
+    const vmafgpu__map_totals *totals;
+    float *shares;
+    int32_t count, vif_variant, adm_variant, unused;
+} vmafgpu__map_adjust_launch;
+
 typedef struct vmafgpu__map_block {
     double loss;
     int64_t sums[VMAFGPU__SLOPES];
 } vmafgpu__map_block;
 
-/* Computes the share of each block in the lost score. */
+/* Computes an estimate of the loss of each block, and adds it to the totals. */
 typedef struct vmafgpu__map_launch {
     vmafgpu__map_blocks map;
+    vmafgpu__map_totals *totals;
+    int64_t vif_variant;
     const double *slopes;
     vmafgpu__map_block *out; /* NULL if not requested; starts with block `first` */
     float *shares;           /* NULL if not requested; starts with block `first` */
@@ -33635,6 +33649,7 @@ typedef enum vmafgpu__edit_function {
     VMAFGPU__MAP_ADM = (int)VMAFGPU__MAP_VIF + (int)VMAFGPU__VIF_INPUTS,
     VMAFGPU__MAP_FINALISE = (int)VMAFGPU__MAP_ADM + (int)VMAFGPU__ADM_INPUTS,
     VMAFGPU__MAP_SLOPES,
+    VMAFGPU__MAP_ADJUST,
     VMAFGPU__MAP_SHARES,
     VMAFGPU__EDIT_FUNCTIONS
 } vmafgpu__edit_function;
@@ -33649,7 +33664,7 @@ static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
     "vmafgpu_base_adm_3",    "vmafgpu_map_vif_0_8",   "vmafgpu_map_vif_0_16",  "vmafgpu_map_vif_0_16",
     "vmafgpu_map_vif_1",     "vmafgpu_map_vif_2",     "vmafgpu_map_vif_3",     "vmafgpu_map_adm_0_8",
     "vmafgpu_map_adm_0_16",  "vmafgpu_map_adm_1",     "vmafgpu_map_adm_2",     "vmafgpu_map_adm_3",
-    "vmafgpu_map_finalise",  "vmafgpu_map_slopes",    "vmafgpu_map_shares",
+    "vmafgpu_map_finalise",  "vmafgpu_map_slopes",    "vmafgpu_map_adjust",    "vmafgpu_map_shares",
 };
 
 typedef struct vmafgpu__edit_lane {
@@ -33658,6 +33673,9 @@ typedef struct vmafgpu__edit_lane {
     int count;  /* number of edits in the batch */
     int *which; /* their indices in the caller's array [VMAFGPU__EDITS_AT_ONCE] */
 } vmafgpu__edit_lane;
+
+/* Space for vmafgpu__map_totals, so that the sums that follow are aligned. */
+#define VMAFGPU__MAP_TOTALS_SPACE ((sizeof(vmafgpu__map_totals) + 255) / 256 * 256)
 
 struct vmafgpu__gpu_edits {
     void *functions[VMAFGPU__EDIT_FUNCTIONS];
@@ -33668,7 +33686,8 @@ struct vmafgpu__gpu_edits {
     uint64_t cubes[VMAFGPU__SCALES]; /* masked cubes of each ADM variant */
     uint64_t smooth, coefs, table, vectors;
     int slot;                              /* the slot of the base, or of the pair being mapped */
-    uint64_t slopes, sums, blocks, shares; /* memory for maps, enough for map_space blocks */
+    uint64_t slopes, totals; /* memory for maps; `sums` follows `totals` */
+    uint64_t sums, blocks, shares; /* memory for maps, enough for map_space blocks */
     int map_space;
     void *mapped; /* event after the latest map of a pair; NULL without config.map_block_size */
     void *scored; /* event recorded once the input of a map is complete; NULL without config.map_block_size */
@@ -33769,8 +33788,11 @@ static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *
     x->vectors = g->memory + vmafgpu__append(device_used, sizeof(uint16_t) * vectors);
     x->table = g->memory + vmafgpu__append(device_used, sizeof(double) * vmafgpu__svm_table_size(svm));
     x->map_space = mapped > least ? mapped : least;
-    x->slopes = g->memory + vmafgpu__append(device_used, sizeof(double) * VMAFGPU__SLOPES);
-    x->sums = g->memory + vmafgpu__append(device_used, sizeof(int64_t) * 2 * VMAFGPU__SLOPES * (size_t)x->map_space);
+    x->slopes = g->memory + vmafgpu__append(device_used, sizeof(double) * (VMAFGPU__SLOPES + 1));
+    x->totals = g->memory + vmafgpu__append(device_used, VMAFGPU__MAP_TOTALS_SPACE + sizeof(int64_t) * 2 *
+                                                                                   VMAFGPU__SLOPES *
+                                                                                   (size_t)x->map_space);
+    x->sums = x->totals + VMAFGPU__MAP_TOTALS_SPACE;
     x->shares = g->memory + vmafgpu__append(device_used, sizeof(float) * (size_t)mapped);
     for (int i = 0; i < g->queue; i++) {
         const size_t at = vmafgpu__append(pinned_used, sizeof(float) * (size_t)mapped);
@@ -34034,9 +34056,12 @@ static vmafgpu__map_blocks vmafgpu__map_of(const vmafgpu *v, int size, int first
     return map;
 }
 
+/* Clears the sums of `map`. For the first part of a map, also clears the totals. */
 static void vmafgpu__clear_map(vmafgpu *v, const vmafgpu__map_blocks *map, void *stream) {
+    const vmafgpu__gpu_edits *x = v->gpu->edits;
+    const size_t totals = map->first ? 0 : VMAFGPU__MAP_TOTALS_SPACE;
     (void)VMAFGPU__GPU_CALL(
-        v, fill, (v->gpu->edits->sums, 0, sizeof *map->sums * 2 * VMAFGPU__SLOPES * (size_t)map->count, stream));
+        v, fill, (x->sums - totals, 0, totals + sizeof *map->sums * 2 * VMAFGPU__SLOPES * (size_t)map->count, stream));
 }
 
 /* The next two functions add to the block sums of `map`: the first adds VIF scales first..end - 1, the second adds all
@@ -34050,6 +34075,28 @@ static void vmafgpu__map_adm(vmafgpu *v, const vmafgpu__map_blocks *map, void *s
         vmafgpu__base_adm(v, v->edits->adm->variant, s, map, stream);
 }
 
+/* Rounds the ADM row sums of the reference compared with itself, which the kernels for all blocks have added up, and
+ * adds them to the totals. */
+static void vmafgpu__map_rows(vmafgpu *v, void *stream) {
+    const vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__slot *slot = &g->slots[g->edits->slot];
+    const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(v->config.width, v->config.height);
+    const vmafgpu__feature_device_state *device_state = g->kernels.of;
+    vmafgpu__adm_rows_launch rows;
+    vmafgpu__shape shape;
+    if (!v->edits->adm)
+        return;
+    while (device_state->feature != &vmafgpu__gpu_adm)
+        device_state++;
+    rows.batch = slot->batch;
+    rows.batch.sums = &((vmafgpu__map_totals *)(uintptr_t)g->edits->totals)->target;
+    vmafgpu__adm_rows_fill(&rows, &shape, v->edits->adm->variant, &layout,
+                           (unsigned char *)(uintptr_t)(slot->scratch + device_state->scratch));
+    rows.first = 0; /* no denominators */
+    rows.kept = NULL;
+    vmafgpu__gpu_launch(v, device_state->functions[VMAFGPU__ADM_ROWS], &shape, stream, &rows);
+}
+
 static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint64_t out, uint64_t shares,
                                 void *stream) {
     const vmafgpu__shape shape = { { (uint32_t)vmafgpu__divide_up(map->count, VMAFGPU__MAP_THREADS), 1, 1 },
@@ -34057,6 +34104,8 @@ static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint
                                    0 };
     vmafgpu__map_launch launch;
     launch.map = *map;
+    launch.totals = (vmafgpu__map_totals *)(uintptr_t)v->gpu->edits->totals;
+    launch.vif_variant = v->edits->vif ? v->edits->vif->variant : 0;
     launch.slopes = (const double *)(uintptr_t)v->gpu->edits->slopes;
     launch.out = (vmafgpu__map_block *)(uintptr_t)out;
     launch.shares = (float *)(uintptr_t)shares;
@@ -34073,10 +34122,15 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     const int blocks = vmafgpu__map_count(&v->config), is_on_device = slot->map.memory == VMAFGPU_MEMORY_DEVICE;
     const vmafgpu__shape finalise = { { 1, 1, 1 }, VMAFGPU__MAP_FINALISE_THREADS, 0 };
     const vmafgpu__shape slopes = { { 1, 1, 1 }, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED };
+    const vmafgpu__shape adjust = { { (uint32_t)vmafgpu__divide_up(blocks, VMAFGPU__MAP_ADJUST_THREADS), 1, 1 },
+                                    VMAFGPU__MAP_ADJUST_THREADS,
+                                    VMAFGPU__MAP_SCORE_SHARED };
     const vmafgpu__map_blocks map = vmafgpu__map_of(v, v->config.map_block_size, 0, blocks);
+    const uint64_t shares = is_on_device ? (uint64_t)(uintptr_t)slot->map.shares : x->shares;
     void *stream = slot->streams[0];
     vmafgpu__map_finalise_launch base;
     vmafgpu__map_slope_launch of;
+    vmafgpu__map_adjust_launch last;
     base.smooth = (vmafgpu__smooth *)(uintptr_t)x->smooth;
     base.sums = slot->batch.sums;
     base.history = slot->map_history;
@@ -34086,6 +34140,13 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     of.table = (const double *)(uintptr_t)x->table;
     of.vectors = (const uint16_t *)(uintptr_t)x->vectors;
     of.slopes = (double *)(uintptr_t)x->slopes;
+    memset(&last, 0, sizeof last);
+    last.of = of;
+    last.totals = (const vmafgpu__map_totals *)(uintptr_t)x->totals;
+    last.shares = (float *)(uintptr_t)shares;
+    last.count = blocks;
+    last.vif_variant = v->edits->vif ? v->edits->vif->variant : 0;
+    last.adm_variant = v->edits->adm ? v->edits->adm->variant : 0;
     x->slot = (int)(slot - g->slots);
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0)); /* for the first map, this does not wait */
     vmafgpu__clear_map(v, &map, stream);
@@ -34094,6 +34155,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[i], x->scored, 0));
     vmafgpu__map_vif(v, &map, 0, 1, slot->streams[2]);
     vmafgpu__map_adm(v, &map, slot->streams[1]);
+    vmafgpu__map_rows(v, slot->streams[1]);
     vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_FINALISE], &finalise, stream, &base);
     vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_SLOPES], &slopes, stream, &of);
     vmafgpu__map_vif(v, &map, 1, VMAFGPU__SCALES, stream);
@@ -34101,7 +34163,8 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
         (void)VMAFGPU__GPU_CALL(v, event_record, (slot->branch[i], slot->streams[i]));
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, slot->branch[i], 0));
     }
-    vmafgpu__map_finish(v, &map, 0, is_on_device ? (uint64_t)(uintptr_t)slot->map.shares : x->shares, stream);
+    vmafgpu__map_finish(v, &map, 0, shares, stream);
+    vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_ADJUST], &adjust, stream, &last);
     if (!is_on_device)
         (void)VMAFGPU__GPU_CALL(v, copy_out,
                                 (slot->map_staging, x->shares, sizeof *slot->map_staging * (size_t)blocks, stream));
@@ -34114,6 +34177,7 @@ static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block
     const vmafgpu__gpu_edits *x = g->edits;
     const int all = vmafgpu__divide_up(v->config.width, size) * vmafgpu__divide_up(v->config.height, size);
     void *stream = vmafgpu__edit_stream(g, &x->lanes[0]);
+    vmafgpu__map_totals totals;
     vmafgpu__gpu_enter(v);
     vmafgpu__edits_map_slopes(v, v->edits->slopes);
     (void)VMAFGPU__GPU_CALL(v, copy_in, (x->slopes, v->edits->slopes, sizeof v->edits->slopes, stream));
@@ -34127,9 +34191,16 @@ static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block
         (void)VMAFGPU__GPU_CALL(v, copy_out, (blocks + first, x->blocks, sizeof *blocks * (size_t)count, stream));
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
     }
+    vmafgpu__map_rows(v, stream);
+    (void)VMAFGPU__GPU_CALL(
+        v, copy_out, (&totals, x->totals, sizeof totals, stream));
+    (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
-    return g->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
+    if (g->is_dead)
+        return vmafgpu__edits_dead(v);
+    vmafgpu__edits_adjust(v, &totals.target, blocks, NULL, all);
+    return VMAFGPU_OK;
 }
 
 /* For each sum that vmafgpu_edit_sums reports, finds its position within a record. */

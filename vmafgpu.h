@@ -176,6 +176,20 @@
  *     vmafgpu_request_map(v, map, VMAFGPU_MEMORY_HOST);                       // for the next pair that is scored
  *     vmafgpu_push(v, &ref, &dist);
  *
+ * The value of a block is its share of the loss of the frame, in points of the prediction of the first model, before
+ * transform and clip. The loss of the frame is the prediction for the reference compared with itself, minus the
+ * prediction for the pair. The values of all blocks add up to the loss of the frame (to 0.001 points), and no value is
+ * larger than this total:
+ *   - Between the pair and the reference, the slopes of the prediction change. The library averages them along the
+ *     straight line from the model inputs of the pair to those of the reference. This gives the effect of each VIF or
+ *     ADM sum. Each block gets a part of this effect in proportion to the change in its own sum.
+ *   - A negative value means that the block is better than its reference, in the view of the model. If the total is
+ *     negative, negative values are at most as large as the total. If positive and negative values nearly cancel each
+ *     other, both are reduced until no value is larger than the total, so a frame with a loss of 0 has an empty map.
+ *   - Model inputs that are not VIF or ADM columns, such as motion or CAMBI, keep their values.
+ *   - The values rank blocks, but they do not tell exactly what happens if a block is restored alone, because the model
+ *     is not linear, and because a block also changes the sums of its neighbours: use vmafgpu_edit_try() for this.
+ *
  * SLOPES show how the score changes with each luma sample: vmafgpu_edit_slopes() computes the derivative of the
  * prediction of the first model, for use in filters, encoders and training. Slopes require config.slopes,
  * config.max_edit_size and the CPU. They describe small, structured changes: if every sample moves by one code value,
@@ -1567,11 +1581,9 @@ typedef struct vmafgpu_gradient {
 
 typedef struct vmafgpu_block {
     double loss;                        /* share of this block in the loss of the frame, in points before transform and
-                                           clip. The losses of all blocks add up to prediction(reference, reference) -
-                                           prediction(reference, distorted), within 0.01 points for natural pictures;
-                                           the error is larger if bands of the reference have almost no detail. A
-                                           negative loss means that the block raises the score. Use vmafgpu_edit_try()
-                                           for the exact effect of restoring the block alone */
+                                           clip. The losses of all blocks add up to the prediction for the reference
+                                           compared with itself, minus the prediction for the base. MAPS in the manual
+                                           explains how the total is shared. 0 if the base has no prediction */
     vmafgpu_edit_sums sums;             /* sums of this block; over all blocks they add up to the sums of the frame.
                                            Here, the sums of cubes are not rounded, and they are larger than those in a
                                            vmafgpu_edit_score by a factor equal to the height of the band, rounded up to
@@ -2963,13 +2975,14 @@ VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double 
  * parts of all inputs add up. An input is a sum of terms, one per sum of the frame. VIF terms are proportional to their
  * sums, and ADM terms are cube roots. Each block gets a share of a term in proportion to the change in its own sum.
  *
- * A single block changes the sums by little. Therefore, the slopes of the cube roots at the beginning of the way rank
+ * A single block changes the sums by little. Therefore, the secants of the cube roots at the beginning of the way rank
  * the blocks better than the secants over the whole way, but they would make the total too large. So the slopes are
  * those at the beginning, multiplied by a factor that restores the total. There is one factor for all terms that raise
  * the prediction and another for those that lower it. This way, all factors are in the range from 0 to 3.
  *
- * The sums of the target are estimated from the denominators: apart from rounding, the numerators would be equal to
- * them. */
+ * When the slopes are computed, the sums of the target are not yet known: they are estimated from the denominators,
+ * because the numerators would be equal to them, apart from rounding. The last step corrects the total; see
+ * vmafgpu__map_totals. */
 enum { VMAFGPU__WAY_POINTS = 6 };
 
 /* Points and weights of the Gauss-Legendre quadrature on the interval from 0 to 1. */
@@ -3240,9 +3253,8 @@ VMAFGPU__FN void vmafgpu__map_other_inputs(const vmafgpu__smooth *s, const vmafg
             const int own = VMAFGPU__FETCH(&s->vif_variant[extractor]), is_target = target && own == variant;
             const int64_t numerator = is_target ? VMAFGPU__FETCH(&target->vif[k].numerator[own])
                                                 : VMAFGPU__FETCH(&s->base[vmafgpu__edit_vif_word(variants, k, own)]);
-            const int64_t noise = is_target
-                                      ? VMAFGPU__FETCH(&target->vif[k].flat_noise)
-                                      : VMAFGPU__FETCH(&s->base[vmafgpu__edit_vif_word(variants, k, variants)]);
+            const int64_t noise = is_target ? VMAFGPU__FETCH(&target->vif[k].flat_noise)
+                                            : VMAFGPU__FETCH(&s->base[vmafgpu__edit_vif_word(variants, k, variants)]);
             column = VMAFGPU__QUOTIENT((double)numerator * (1.0 / 2048) + VMAFGPU__FETCH(&e->flat[k]) -
                                            VMAFGPU__QUOTIENT((double)noise * (1.0 / 16384), 65025.0),
                                        VMAFGPU__FETCH(&e->denominator[k]));
@@ -32957,8 +32969,8 @@ static void vmafgpu__map_units(const vmafgpu *v, double *unit) {
 
 /* Computes the VIF sums of a row of blocks. Adds the sums of the base to `blocks`, and the sums that result from
  * comparing the reference with itself to `ideal`. */
-static void vmafgpu__edit_map_vif(const vmafgpu *v, vmafgpu__editor *e, int down, int block_row,
-                                  vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
+static void vmafgpu__edit_map_vif(const vmafgpu *v, vmafgpu__editor *e, int down, int block_row, vmafgpu_block *blocks,
+                                  vmafgpu_edit_sums *ideal) {
     const vmafgpu__edits *x = v->edits;
     vmafgpu__vif_job job;
     vmafgpu__vif_picture distorted;
@@ -33133,12 +33145,11 @@ static void vmafgpu__edits_adjust(const vmafgpu *v, const vmafgpu__sums *target,
     }
     const vmafgpu__map_factors factors =
         vmafgpu__map_factors_of(vmafgpu__edits_lost(v, target), sum, largest[0], largest[1], count);
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count; i++)
         if (shares)
             shares[i] = (float)vmafgpu__map_adjusted(&factors, shares[i]);
         else
             blocks[i].loss = vmafgpu__map_adjusted(&factors, (float)blocks[i].loss);
-    }
 }
 
 /* Adjusts the losses of the map that has just been computed on the CPU. */
@@ -33685,8 +33696,8 @@ struct vmafgpu__gpu_edits {
     uint64_t terms[VMAFGPU__SCALES]; /* VIF contributions of samples: for each variant, then common to all */
     uint64_t cubes[VMAFGPU__SCALES]; /* masked cubes of each ADM variant */
     uint64_t smooth, coefs, table, vectors;
-    int slot;                              /* the slot of the base, or of the pair being mapped */
-    uint64_t slopes, totals; /* memory for maps; `sums` follows `totals` */
+    int slot;                      /* the slot of the base, or of the pair being mapped */
+    uint64_t slopes, totals;       /* memory for maps; `sums` follows `totals` */
     uint64_t sums, blocks, shares; /* memory for maps, enough for map_space blocks */
     int map_space;
     void *mapped; /* event after the latest map of a pair; NULL without config.map_block_size */
@@ -33789,9 +33800,9 @@ static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *
     x->table = g->memory + vmafgpu__append(device_used, sizeof(double) * vmafgpu__svm_table_size(svm));
     x->map_space = mapped > least ? mapped : least;
     x->slopes = g->memory + vmafgpu__append(device_used, sizeof(double) * (VMAFGPU__SLOPES + 1));
-    x->totals = g->memory + vmafgpu__append(device_used, VMAFGPU__MAP_TOTALS_SPACE + sizeof(int64_t) * 2 *
-                                                                                   VMAFGPU__SLOPES *
-                                                                                   (size_t)x->map_space);
+    x->totals =
+        g->memory + vmafgpu__append(device_used, VMAFGPU__MAP_TOTALS_SPACE +
+                                                     sizeof(int64_t) * 2 * VMAFGPU__SLOPES * (size_t)x->map_space);
     x->sums = x->totals + VMAFGPU__MAP_TOTALS_SPACE;
     x->shares = g->memory + vmafgpu__append(device_used, sizeof(float) * (size_t)mapped);
     for (int i = 0; i < g->queue; i++) {
@@ -34192,8 +34203,7 @@ static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
     }
     vmafgpu__map_rows(v, stream);
-    (void)VMAFGPU__GPU_CALL(
-        v, copy_out, (&totals, x->totals, sizeof totals, stream));
+    (void)VMAFGPU__GPU_CALL(v, copy_out, (&totals, x->totals, sizeof totals, stream));
     (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);

@@ -9110,8 +9110,7 @@ GPU_FN void base_adm_start(const vmafgpu__edit_adm_launch &launch, AdmSums<MapKi
     sums.column = column;
     sums.end = end;
     sums.which = (int32_t)block_z();
-    sums.row_sums =
-        sums.which ? (int64_t *)(launch.adm.scratch + launch.adm.row_sums) + (is_own ? row : 0) : nullptr;
+    sums.row_sums = sums.which ? (int64_t *)(launch.adm.scratch + launch.adm.row_sums) + (is_own ? row : 0) : nullptr;
     sums.row = map_span(is_own ? row : 0, map.size, map.down, Base::SCALE + 1, launch.adm.geometry.h).block;
     map_adm_turn(launch.adm, sums);
 }
@@ -9494,13 +9493,12 @@ GPU_KERNEL(vmafgpu_map_slopes, vmafgpu__map_slope_launch, VMAFGPU__MAP_SLOPE_THR
 GPU_FN void map_adjust(const vmafgpu__map_adjust_launch &launch) {
     const int32_t index = (int32_t)(block_x() * block_threads() + thread_index());
     const vmafgpu__map_totals *totals = launch.totals;
-    const double score = map_score(launch.of, &totals->target, launch.vif_variant, launch.adm_variant,
-                                   (double *)shared_memory());
+    const double score =
+        map_score(launch.of, &totals->target, launch.vif_variant, launch.adm_variant, (double *)shared_memory());
     const double lost = quotient(score - fetch(launch.of.slopes + VMAFGPU__SLOPES), fetch(&launch.of.smooth->slope));
     const int64_t sums[2] = { fetch(&totals->sum[0]), fetch(&totals->sum[1]) };
-    const vmafgpu__map_factors factors =
-        vmafgpu__map_factors_of(lost, sums, float_bits(load(&totals->largest[0])),
-                                float_bits(load(&totals->largest[1])), launch.count);
+    const vmafgpu__map_factors factors = vmafgpu__map_factors_of(lost, sums, float_bits(load(&totals->largest[0])),
+                                                                 float_bits(load(&totals->largest[1])), launch.count);
     if (index < launch.count)
         store(launch.shares + index,
               (float)vmafgpu__map_adjusted(&factors, float_bits(peek((const uint32_t *)launch.shares + index))));

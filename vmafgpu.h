@@ -3144,8 +3144,9 @@ VMAFGPU__FN double vmafgpu__map_lost(const int64_t *is, const int64_t *ideal, in
     return (double)(int64_t)((uint64_t)VMAFGPU__FETCH(&ideal[k]) - (uint64_t)VMAFGPU__FETCH(&is[k]));
 }
 
-/* Returns an estimate of the loss of a block, before the adjustment below. slopes: of the sums, see vmafgpu__way_slope(). is: sums of the block. ideal: sums that the block would
- * have if the frame were equal to the reference. unit: factor of the cubes, per scale. */
+/* Returns an estimate of the loss of a block, before the adjustment below. slopes: of the sums, see
+ * vmafgpu__way_slope(). is: sums of the block. ideal: sums that the block would have if the frame were equal to the
+ * reference. unit: factor of the cubes, per scale. */
 VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, const int64_t *ideal,
                                       const double *unit) {
     double share = 0;
@@ -3275,7 +3276,7 @@ VMAFGPU__FN double vmafgpu__map_part(const vmafgpu__smooth *s, const double *x, 
     return sum;
 }
 
-/* What the estimates are multiplied by: [0] if positive, [1] if negative. `each` is the loss of all other blocks. */
+/* Factors of the estimates: [0] if positive, [1] if negative. `each` is the loss of a block whose estimate is 0. */
 typedef struct vmafgpu__map_factors {
     double of[2], each;
 } vmafgpu__map_factors;
@@ -3446,7 +3447,7 @@ enum {
         (3 * VMAFGPU__SMOOTH_EXTRACTORS + 3 * VMAFGPU__SLOPES + 2 * VMAFGPU__MAP_SLOPE_THREADS) * 8 +
         VMAFGPU__MAP_SCORE_SHARED,
     VMAFGPU__MAP_THREADS = 64,        /* each thread processes one block of the picture */
-    VMAFGPU__MAP_ADJUST_THREADS = 256 /* likewise; at least MAP_LANES */
+    VMAFGPU__MAP_ADJUST_THREADS = 256 /* each thread processes one block, too; at least MAP_LANES */
 };
 
 /* Launch parameters of the kernel that prepares the smooth prediction from the sums of a scored pair. */

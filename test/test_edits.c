@@ -598,8 +598,8 @@ static double predicted(vmafgpu *v, const vmafgpu_frame *reference, const vmafgp
     return gradient.prediction;
 }
 
-/* Returns the correlation of the losses of blocks with what the prediction gains if only this block becomes equal to the
- * reference. The base of `v` must be the pair. */
+/* Returns the correlation of the losses of blocks with the gains in the prediction if only one block becomes equal to
+ * the reference. The base of `v` must be the pair. */
 static double correlation(vmafgpu *v, const film *f, int size, const vmafgpu_block *losses) {
     const int w = f->clip.width, h = f->clip.height, across = (w + size - 1) / size, down = (h + size - 1) / size;
     double x = 0, y = 0, xx = 0, yy = 0, xy = 0;

@@ -176,6 +176,20 @@
  *     vmafgpu_request_map(v, map, VMAFGPU_MEMORY_HOST);                       // for the next pair that is scored
  *     vmafgpu_push(v, &ref, &dist);
  *
+ * The value of a block is its share of the loss of the frame, in points of the prediction of the first model, before
+ * transform and clip. The loss of the frame is the prediction for the reference compared with itself, minus the
+ * prediction for the pair. The values of all blocks add up to the loss of the frame (to 0.001 points), and no value is
+ * larger than this total:
+ *   - Between the pair and the reference, the slopes of the prediction change. The library averages them along the
+ *     straight line from the model inputs of the pair to those of the reference. This gives the effect of each VIF or
+ *     ADM sum. Each block gets a part of this effect in proportion to the change in its own sum.
+ *   - A negative value means that the block is better than its reference, in the view of the model. If the total is
+ *     negative, negative values are at most as large as the total. If positive and negative values nearly cancel each
+ *     other, both are reduced until no value is larger than the total, so a frame with a loss of 0 has an empty map.
+ *   - Model inputs that are not VIF or ADM columns, such as motion or CAMBI, keep their values.
+ *   - The values rank blocks, but they do not tell exactly what happens if a block is restored alone, because the model
+ *     is not linear, and because a block also changes the sums of its neighbours: use vmafgpu_edit_try() for this.
+ *
  * SLOPES show how the score changes with each luma sample: vmafgpu_slopes_next() computes the derivative of the
  * prediction of the first model, for use in filters, encoders and training. vmafgpu_edit_slopes() computes the slopes
  * of the base of edits. Slopes require config.slopes and, on a GPU, config.live or config.max_edit_size. They describe
@@ -1573,11 +1587,10 @@ typedef struct vmafgpu_gradient {
 } vmafgpu_gradient;
 
 typedef struct vmafgpu_block {
-    double loss;                        /* estimate of the score that is lost in this block: the gradient times the
-                                           change that the sums would undergo if the block and its surroundings became
-                                           equal to the reference. Use `loss` to rank blocks. Restoring the block alone
-                                           can even lower the score, and the losses of all blocks do not add up to the
-                                           loss of the frame */
+    double loss;                        /* share of this block in the loss of the frame, in points before transform and
+                                           clip. The losses of all blocks add up to the prediction for the reference
+                                           compared with itself, minus the prediction for the base. MAPS in the manual
+                                           explains how the total is shared. 0 if the base has no prediction */
     vmafgpu_edit_sums sums;             /* sums of this block; over all blocks they add up to the sums of the frame.
                                            Here, the sums of cubes are not rounded, and they are larger than those in a
                                            vmafgpu_edit_score by a factor equal to the height of the band, rounded up to
@@ -2367,7 +2380,7 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 /* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
  * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
  * value. */
-#define VMAFGPU__KERNEL_INTERFACE 0x5b9a1c19u
+#define VMAFGPU__KERNEL_INTERFACE 0xfe193f0cu
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
  * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
@@ -2657,6 +2670,11 @@ typedef struct vmafgpu__smooth_adm {
     double has_aim; /* 1 or 0 */
 } vmafgpu__smooth_adm;
 
+/* ADM of the reference compared with itself: cube roots of the numerators, and columns. */
+typedef struct vmafgpu__smooth_target {
+    double root[VMAFGPU__SCALES][VMAFGPU__BANDS], scale[VMAFGPU__SCALES], adm2;
+} vmafgpu__smooth_target;
+
 /* Describes how a model input that is a motion column is computed for a live pair. */
 typedef struct vmafgpu__smooth_motion {
     double area, weight, most, factor, offset;
@@ -2677,6 +2695,10 @@ typedef struct vmafgpu__smooth {
                                             the base */
     vmafgpu__smooth_vif vif[VMAFGPU__SMOOTH_EXTRACTORS];
     vmafgpu__smooth_adm adm[VMAFGPU__SMOOTH_EXTRACTORS];
+    /* For maps. A kernel writes `target` and reads `target_csf`, so the elements in use must be far apart. */
+    vmafgpu__smooth_target target[VMAFGPU__SMOOTH_EXTRACTORS];
+    double target_csf[VMAFGPU__SMOOTH_EXTRACTORS][VMAFGPU__SCALES][VMAFGPU__BANDS]; /* csf, rounded as in the
+                                                                                       numerators */
     int32_t vif_variant[VMAFGPU__SMOOTH_EXTRACTORS], adm_variant[VMAFGPU__SMOOTH_EXTRACTORS];
     int32_t vif_count, adm_count, vif_variants, adm_variants;
     vmafgpu__smooth_input input[VMAFGPU__SMOOTH_EXTRACTORS];
@@ -2774,17 +2796,25 @@ VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sum
     }
     for (int i = 0; i < of_adm; i++) {
         vmafgpu__smooth_adm *e = &s->adm[i];
-        double all = 0;
+        vmafgpu__smooth_target *t = &s->target[i];
+        double all = 0, target = 0;
         for (int k = 0; k < VMAFGPU__SCALES; k++) {
             const double noise = VMAFGPU__FETCH(&e->band_noise[k]), unit = VMAFGPU__FETCH(&e->den_unit[k]);
-            double den = 0;
-            for (int b = 0; b < VMAFGPU__BANDS; b++)
-                den += noise + VMAFGPU__FETCH(&e->csf[k][b]) *
-                                   vmafgpu__smooth_root((double)VMAFGPU__FETCH(&sums->adm[k].denominator[b]) * unit);
+            double den = 0, own = 0;
+            for (int b = 0; b < VMAFGPU__BANDS; b++) {
+                const double root = vmafgpu__smooth_root((double)VMAFGPU__FETCH(&sums->adm[k].denominator[b]) * unit);
+                const double masked = VMAFGPU__FETCH(&s->target_csf[i][k][b]) * root;
+                VMAFGPU__STORE(&t->root[k][b], masked);
+                den += noise + VMAFGPU__FETCH(&e->csf[k][b]) * root;
+                own += noise + masked;
+            }
             VMAFGPU__STORE(&e->den[k], den);
+            VMAFGPU__STORE(&t->scale[k], den > 0 ? VMAFGPU__QUOTIENT(own, den) : 0);
             all += den;
+            target += own;
         }
         VMAFGPU__STORE(&e->all_den, all);
+        VMAFGPU__STORE(&t->adm2, all > 0 ? VMAFGPU__QUOTIENT(target, all) : 1);
     }
     for (int i = 0; i < inputs; i++)
         if (history >= 0 && VMAFGPU__FETCH(&s->input[i].motion.window))
@@ -2965,6 +2995,167 @@ VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double 
     return out;
 }
 
+/* ---- maps: losses that add up ---- */
+
+/* The losses of all blocks add up to the change in the smooth prediction between the base and the target, which is the
+ * reference compared with itself. The way is the straight line between the model inputs of the base and those of the
+ * target. The part of an input is the mean derivative of the prediction on the way times the change in the input; the
+ * parts of all inputs add up. An input is a sum of terms, one per sum of the frame. VIF terms are proportional to their
+ * sums, and ADM terms are cube roots. Each block gets a share of a term in proportion to the change in its own sum.
+ *
+ * A single block changes the sums by little. Therefore, the secants of the cube roots at the beginning of the way rank
+ * the blocks better than the secants over the whole way, but they would make the total too large. So the slopes are
+ * those at the beginning, multiplied by a factor that restores the total. There is one factor for all terms that raise
+ * the prediction and another for those that lower it. This way, all factors are in the range from 0 to 3.
+ *
+ * When the slopes are computed, the sums of the target are not yet known: they are estimated from the denominators,
+ * because the numerators would be equal to them, apart from rounding. The last step corrects the total; see
+ * vmafgpu__map_totals. */
+enum { VMAFGPU__WAY_POINTS = 6 };
+
+/* Points and weights of the Gauss-Legendre quadrature on the interval from 0 to 1. */
+VMAFGPU__TABLE double vmafgpu__way_points[VMAFGPU__WAY_POINTS][2] = {
+    { 0.033765242898423975, 0.085662246189585178 }, { 0.16939530676686776, 0.18038078652406930 },
+    { 0.38069040695840156, 0.23395696728634552 },   { 0.61930959304159844, 0.23395696728634552 },
+    { 0.83060469323313224, 0.18038078652406930 },   { 0.96623475710157603, 0.085662246189585178 },
+};
+
+/* Returns the model input i of the target, not yet normalised. `base` is the input of the base. Inputs that do not
+ * depend on the sums of blocks are equal to those of the base. */
+VMAFGPU__FN double vmafgpu__way_target(const vmafgpu__smooth *s, int i, double base) {
+    const vmafgpu__smooth_input *in = &s->input[i];
+    const int kind = VMAFGPU__FETCH(&in->kind), place = VMAFGPU__FETCH(&in->place);
+    if (kind == VMAFGPU__SMOOTH_KNOWN || !VMAFGPU__FETCH(&in->is_shown))
+        return base;
+    if (kind == VMAFGPU__SMOOTH_VIF)
+        return 1;
+    const int extractor = VMAFGPU__FETCH(&in->extractor);
+    const vmafgpu__smooth_target *t = &s->target[extractor];
+    const double adm2 = VMAFGPU__FETCH(&t->adm2), weight = VMAFGPU__FETCH(&s->adm[extractor].weight),
+                 least = VMAFGPU__FETCH(&s->adm[extractor].least);
+    const double adm3 = adm2 * weight + (1 - weight);
+    return place == 0   ? adm2
+           : place == 1 ? 0
+           : place == 2 ? adm3 > least ? adm3 : least
+                        : VMAFGPU__FETCH(&t->scale[place - 3]);
+}
+
+/* Computes the changes in the normalised model inputs between the base and the target. x: inputs of the base, not yet
+ * normalised. */
+VMAFGPU__FN void vmafgpu__way_of(const vmafgpu__smooth *s, const double *x, double *way) {
+    const int inputs = VMAFGPU__FETCH(&s->inputs);
+    for (int i = 0; i < inputs; i++)
+        way[i] = VMAFGPU__FETCH(&s->input[i].slope) * (vmafgpu__way_target(s, i, x[i]) - x[i]);
+}
+
+/* Integrates the value of the kernel function for a support vector along the way, which begins at x. means[0] receives
+ * the mean of the value, means[1] the mean of its product with the position, which is 0 to 1. Both are multiplied by
+ * `coef`. */
+VMAFGPU__FN void vmafgpu__way_kernel(const double *x, const double *way, int inputs, const double *vector, double gamma,
+                                     double coef, double *means) {
+    double distance = 0, product = 0, length = 0, mean = 0, moment = 0;
+    for (int i = 0; i < inputs; i++) {
+        const double d = x[i] - VMAFGPU__FETCH(&vector[i]);
+        distance += d * d;
+        product += d * way[i];
+        length += way[i] * way[i];
+    }
+    for (int k = 0; k < VMAFGPU__WAY_POINTS; k++) {
+        const double at = vmafgpu__way_points[k][0];
+        const double value =
+            vmafgpu__way_points[k][1] * vmafgpu__smooth_exp(-gamma * (distance + at * (2 * product + at * length)));
+        mean += value;
+        moment += value * at;
+    }
+    means[0] = coef * mean;
+    means[1] = coef * moment;
+}
+
+/* A sum of the frame. slope: of the prediction, at the beginning of the way. part: effect of this sum on the prediction
+ * over the whole way. linear: the same, if the slope did not change. The VIF noise has the values of the VIF
+ * information of its scale, except for the slope, because the two form one term. */
+typedef struct vmafgpu__way_term {
+    double slope, part, linear;
+} vmafgpu__way_term;
+
+/* Returns the factor by which a cube root of an ADM column changes the prediction. `slope` is the mean derivative by
+ * the column. The other arguments are those of vmafgpu__smooth_adm_share(). For adm3, the factor includes the effect of
+ * the lower limit. */
+VMAFGPU__FN double vmafgpu__way_adm_factor(const vmafgpu__smooth *s, double slope, int extractor, int place, int k,
+                                           int of_aim) {
+    const vmafgpu__smooth_adm *e = &s->adm[extractor];
+    const double all = VMAFGPU__FETCH(&e->all_den), weight = VMAFGPU__FETCH(&e->weight),
+                 least = VMAFGPU__FETCH(&e->least);
+    if (place != 2)
+        return slope * vmafgpu__smooth_adm_share(s, extractor, place, k, of_aim);
+    const vmafgpu__smooth_columns base = vmafgpu__smooth_adm_columns(s, extractor, (const int64_t *)0);
+    const double target = VMAFGPU__FETCH(&s->target[extractor].adm2) * weight + (1 - weight);
+    const double change = target - (base.adm2 * weight + (1 - base.aim) * (1 - weight));
+    if (!(all > 0) || !(change < 0 || change > 0))
+        return 0;
+    const double limited = (target > least ? target : least) - base.adm3;
+    return slope * VMAFGPU__QUOTIENT(of_aim ? weight - 1 : weight, all) * VMAFGPU__QUOTIENT(limited, change);
+}
+
+/* Computes the term of sum `which`. slopes: mean derivatives of the prediction with respect to the model inputs. */
+VMAFGPU__FN void vmafgpu__way_term_of(const vmafgpu__smooth *s, const double *way, const double *slopes, int which,
+                                      vmafgpu__way_term *out) {
+    const int inputs = VMAFGPU__FETCH(&s->inputs), is_vif = which < VMAFGPU__SLOPE_ADM,
+              of_aim = which >= VMAFGPU__SLOPE_AIM;
+    const int at = which - (of_aim ? VMAFGPU__SLOPE_AIM : VMAFGPU__SLOPE_ADM);
+    const int k = is_vif ? which % VMAFGPU__SCALES : at / VMAFGPU__BANDS, b = is_vif ? 0 : at % VMAFGPU__BANDS;
+    double slope = 0, part = 0, linear = 0;
+    for (int i = 0; i < inputs; i++) {
+        const vmafgpu__smooth_input *in = &s->input[i];
+        const int kind = VMAFGPU__FETCH(&in->kind), extractor = VMAFGPU__FETCH(&in->extractor),
+                  place = VMAFGPU__FETCH(&in->place);
+        if (!VMAFGPU__FETCH(&in->is_shown))
+            continue;
+        if (kind == VMAFGPU__SMOOTH_VIF && is_vif && place == k) {
+            const double own = VMAFGPU__QUOTIENT(slopes[i], VMAFGPU__FETCH(&s->vif[extractor].denominator[k]));
+            slope +=
+                which < VMAFGPU__SLOPE_NOISE ? own * (1.0 / 2048) : VMAFGPU__QUOTIENT(own * (-1.0 / 16384), 65025.0);
+            part += VMAFGPU__QUOTIENT(slopes[i] * way[i], VMAFGPU__FETCH(&in->slope));
+            linear = part;
+        }
+        if (kind == VMAFGPU__SMOOTH_ADM && !is_vif) {
+            const vmafgpu__smooth_adm *e = &s->adm[extractor];
+            const double sum = vmafgpu__smooth_sum(
+                s, (const int64_t *)0,
+                vmafgpu__edit_adm_word(VMAFGPU__FETCH(&s->vif_variants), VMAFGPU__FETCH(&s->adm_variants), k,
+                                       VMAFGPU__FETCH(&s->adm_variant[extractor]), of_aim, b));
+            const double unit = VMAFGPU__FETCH(&e->unit[k][b]) * (of_aim ? VMAFGPU__FETCH(&e->has_aim) : 1);
+            const double from = vmafgpu__smooth_root(sum * unit),
+                         to = of_aim ? 0 : VMAFGPU__FETCH(&s->target[extractor].root[k][b]);
+            const double change = to * to * to - sum * unit;
+            const double near = vmafgpu__smooth_root(sum * unit + change * (1.0 / 1024));
+            const double squares = near * near + near * from + from * from;
+            const double factor = vmafgpu__way_adm_factor(s, slopes[i], extractor, place, k, of_aim);
+            /* (a - b) / (a^3 - b^3), without cancellation */
+            const double secant = squares > 0 ? VMAFGPU__QUOTIENT(factor, squares) : 0;
+            slope += secant * unit;
+            part += factor * (to - from);
+            linear += secant * change;
+        }
+    }
+    out->slope = slope;
+    out->part = part;
+    out->linear = linear;
+}
+
+/* Returns the slope of sum `which` by which losses add up. terms: of all sums. */
+VMAFGPU__FN double vmafgpu__way_slope(const vmafgpu__way_term *terms, int which) {
+    const int raises = terms[which].linear >= 0;
+    double part = 0, linear = 0;
+    for (int i = 0; i < VMAFGPU__SLOPES; i++) {
+        if ((i >= VMAFGPU__SLOPE_NOISE && i < VMAFGPU__SLOPE_ADM) || (terms[i].linear >= 0) != raises)
+            continue;
+        part += terms[i].part;
+        linear += terms[i].linear;
+    }
+    return linear < 0 || linear > 0 ? terms[which].slope * VMAFGPU__QUOTIENT(part, linear) : terms[which].slope;
+}
+
 /* ---- maps: sums of blocks ---- */
 
 /* Returns the range of samples at scale `shift` that belong to block k of `count`. The last block also includes all
@@ -2981,9 +3172,9 @@ VMAFGPU__FN double vmafgpu__map_lost(const int64_t *is, const int64_t *ideal, in
     return (double)(int64_t)((uint64_t)VMAFGPU__FETCH(&ideal[k]) - (uint64_t)VMAFGPU__FETCH(&is[k]));
 }
 
-/* Returns how much a block lowers the score: by how much the prediction would change, to first order, if the block were
- * equal to the reference. slopes: derivatives with respect to the sums. is: sums of the block. ideal: sums that the
- * block would have if it were equal to the reference. unit: factor of the cubes, per scale. */
+/* Returns an estimate of the loss of a block, before the adjustment below. slopes: of the sums, see
+ * vmafgpu__way_slope(). is: sums of the block. ideal: sums that the block would have if the frame were equal to the
+ * reference. unit: factor of the cubes, per scale. */
 VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, const int64_t *ideal,
                                       const double *unit) {
     double share = 0;
@@ -2999,6 +3190,167 @@ VMAFGPU__FN double vmafgpu__map_share(const double *slopes, const int64_t *is, c
         }
     }
     return share;
+}
+
+/* ---- maps: adjustment of the losses ---- */
+
+/* The losses of the blocks, computed with the slopes above, are estimates. The exact sums of the target are known only
+ * when the sums of all blocks have been computed. Then the estimates are multiplied by two factors, one for positive
+ * and one for negative estimates, so that the losses add up to the change in the smooth prediction between the base and
+ * the target. Sums over blocks are integers, so that they do not depend on the order of the blocks. */
+typedef struct vmafgpu__map_totals {
+    int64_t sum[2];       /* of the positive and of the negative estimates; see vmafgpu__map_integer() */
+    uint32_t largest[2];  /* largest absolute values: the bits of a float */
+    vmafgpu__sums target; /* only the sums that maps use */
+} vmafgpu__map_totals;
+
+enum { VMAFGPU__MAP_LANES = 128, VMAFGPU__MAP_ROOTS = 2 * (int)VMAFGPU__SCALES * (int)VMAFGPU__BANDS };
+
+/* Rounds the estimate of a block. Estimates that cannot occur unless a sum overflows become 0. */
+VMAFGPU__FN float vmafgpu__map_estimate(double share) {
+    return share > -1048576.0 && share < 1048576.0 ? (float)share : 0;
+}
+
+/* Returns the absolute value of an estimate as an integer. */
+VMAFGPU__FN int64_t vmafgpu__map_integer(float estimate) {
+    return (int64_t)((double)(estimate < 0 ? -estimate : estimate) * 68719476736.0); /* 2^36 */
+}
+
+/* Returns a cube root of the base, or of the target if `target` is not NULL. `which`: index in [2][SCALES][BANDS]; the
+ * second half are the impairments. variant: the ADM variant whose sums the target contains; others do not change. */
+VMAFGPU__FN double vmafgpu__map_root(const vmafgpu__smooth *s, const vmafgpu__sums *target, int variant, int extractor,
+                                     int which) {
+    const int own = VMAFGPU__FETCH(&s->adm_variant[extractor]), of_aim = which >= VMAFGPU__MAP_ROOTS / 2;
+    const int at = of_aim ? which - VMAFGPU__MAP_ROOTS / 2 : which, k = at / VMAFGPU__BANDS, b = at % VMAFGPU__BANDS;
+    const vmafgpu__smooth_adm *e = &s->adm[extractor];
+    const int64_t sum =
+        !target || own != variant
+            ? VMAFGPU__FETCH(&s->base[vmafgpu__edit_adm_word(VMAFGPU__FETCH(&s->vif_variants),
+                                                             VMAFGPU__FETCH(&s->adm_variants), k, own, of_aim, b)])
+        : of_aim ? VMAFGPU__FETCH(&target->adm[k].impairment[own][b])
+                 : VMAFGPU__FETCH(&target->adm[k].numerator[own][b]);
+    return vmafgpu__smooth_root((double)sum * VMAFGPU__FETCH(&e->unit[k][b]) *
+                                (of_aim ? VMAFGPU__FETCH(&e->has_aim) : 1));
+}
+
+/* Computes the model inputs that are columns of an ADM extractor, normalised. roots: see vmafgpu__map_root(). */
+VMAFGPU__FN void vmafgpu__map_adm_inputs(const vmafgpu__smooth *s, int extractor, const double *roots, double *x) {
+    const vmafgpu__smooth_adm *e = &s->adm[extractor];
+    const double den = VMAFGPU__FETCH(&e->all_den), weight = VMAFGPU__FETCH(&e->weight),
+                 least = VMAFGPU__FETCH(&e->least);
+    const int inputs = VMAFGPU__FETCH(&s->inputs);
+    double numerator = 0, impairment = 0;
+    for (int k = 0; k < VMAFGPU__SCALES; k++) {
+        numerator += VMAFGPU__FETCH(&e->noise[k]);
+        for (int b = 0; b < VMAFGPU__BANDS; b++) {
+            numerator += roots[k * VMAFGPU__BANDS + b];
+            impairment += roots[VMAFGPU__MAP_ROOTS / 2 + k * VMAFGPU__BANDS + b];
+        }
+    }
+    const double adm2 = den > 0 ? VMAFGPU__QUOTIENT(numerator, den) : 1;
+    const double aim = den > 0 ? VMAFGPU__QUOTIENT(impairment, den) : 0;
+    const double adm3 = adm2 * weight + (1 - aim) * (1 - weight);
+    for (int i = 0; i < inputs; i++) {
+        const vmafgpu__smooth_input *in = &s->input[i];
+        const int place = VMAFGPU__FETCH(&in->place), k = place - 3;
+        if (VMAFGPU__FETCH(&in->kind) != VMAFGPU__SMOOTH_ADM || VMAFGPU__FETCH(&in->extractor) != extractor)
+            continue;
+        double column = place == 0 ? adm2 : place == 1 ? aim : adm3 > least ? adm3 : least;
+        if (k >= 0) {
+            const double own = VMAFGPU__FETCH(&e->noise[k]) + roots[k * VMAFGPU__BANDS] +
+                               roots[k * VMAFGPU__BANDS + 1] + roots[k * VMAFGPU__BANDS + 2],
+                         of_scale = VMAFGPU__FETCH(&e->den[k]);
+            column = of_scale > 0 ? VMAFGPU__QUOTIENT(own, of_scale) : 0;
+        }
+        x[i] = VMAFGPU__FETCH(&in->slope) * column + VMAFGPU__FETCH(&in->intercept);
+    }
+}
+
+/* Computes the other model inputs, normalised. The arguments are those of vmafgpu__map_root(), for VIF. */
+VMAFGPU__FN void vmafgpu__map_other_inputs(const vmafgpu__smooth *s, const vmafgpu__sums *target, int variant,
+                                           double *x) {
+    const int inputs = VMAFGPU__FETCH(&s->inputs), variants = VMAFGPU__FETCH(&s->vif_variants);
+    for (int i = 0; i < inputs; i++) {
+        const vmafgpu__smooth_input *in = &s->input[i];
+        const int kind = VMAFGPU__FETCH(&in->kind), extractor = VMAFGPU__FETCH(&in->extractor),
+                  k = VMAFGPU__FETCH(&in->place);
+        double column = VMAFGPU__FETCH(&in->known);
+        if (kind == VMAFGPU__SMOOTH_ADM)
+            continue;
+        if (kind == VMAFGPU__SMOOTH_VIF) {
+            const vmafgpu__smooth_vif *e = &s->vif[extractor];
+            const int own = VMAFGPU__FETCH(&s->vif_variant[extractor]), is_target = target && own == variant;
+            const int64_t numerator = is_target ? VMAFGPU__FETCH(&target->vif[k].numerator[own])
+                                                : VMAFGPU__FETCH(&s->base[vmafgpu__edit_vif_word(variants, k, own)]);
+            const int64_t noise = is_target ? VMAFGPU__FETCH(&target->vif[k].flat_noise)
+                                            : VMAFGPU__FETCH(&s->base[vmafgpu__edit_vif_word(variants, k, variants)]);
+            column = VMAFGPU__QUOTIENT((double)numerator * (1.0 / 2048) + VMAFGPU__FETCH(&e->flat[k]) -
+                                           VMAFGPU__QUOTIENT((double)noise * (1.0 / 16384), 65025.0),
+                                       VMAFGPU__FETCH(&e->denominator[k]));
+        }
+        x[i] = VMAFGPU__FETCH(&in->slope) * column + VMAFGPU__FETCH(&in->intercept);
+    }
+}
+
+/* Returns one of MAP_LANES parts of the sum of all support vectors. x: normalised inputs. */
+VMAFGPU__FN double vmafgpu__map_part(const vmafgpu__smooth *s, const double *x, const double *coefs,
+                                     const uint16_t *rows, const double *table, int lane) {
+    const int inputs = VMAFGPU__FETCH(&s->inputs), vectors = VMAFGPU__FETCH(&s->vectors);
+    const double gamma = VMAFGPU__FETCH(&s->gamma);
+    double sum = 0;
+    for (int k = lane; k < vectors; k += VMAFGPU__MAP_LANES)
+        sum += VMAFGPU__FETCH(&coefs[k]) *
+               vmafgpu__smooth_kernel(x, 1, inputs, table + (int64_t)VMAFGPU__FETCH(&rows[k]) * inputs, gamma);
+    return sum;
+}
+
+/* Factors of the estimates: [0] if positive, [1] if negative. `each` is the loss of a block whose estimate is 0. */
+typedef struct vmafgpu__map_factors {
+    double of[2], each;
+} vmafgpu__map_factors;
+
+/* Computes the factors. lost: the total that the losses add up to. If positive and negative losses nearly cancel each
+ * other, both are reduced, because no loss may be larger than the total. */
+VMAFGPU__FN vmafgpu__map_factors vmafgpu__map_factors_of(double lost, const int64_t *sums, float largest_positive,
+                                                         float largest_negative, int blocks) {
+    const double sum[2] = { (double)sums[0] * (1.0 / 68719476736.0), (double)sums[1] * (1.0 / 68719476736.0) };
+    const double all = sum[0] + sum[1];
+    vmafgpu__map_factors out;
+    out.of[0] = out.of[1] = out.each = 0;
+    if (!(lost - lost >= 0))
+        return out; /* no prediction */
+    if (!(all > 0)) {
+        out.each = VMAFGPU__QUOTIENT(lost, (double)blocks);
+        return out;
+    }
+    const double rest = VMAFGPU__QUOTIENT(lost - (sum[0] - sum[1]), all);
+    out.of[0] = 1 + rest;
+    out.of[1] = 1 - rest;
+    if (!(out.of[0] > 0 && out.of[1] > 0 && sum[0] > 0 && sum[1] > 0))
+        return out; /* all losses have the same sign */
+    const int is_negative = lost < 0;
+    const double total = is_negative ? -lost : lost;
+    const double with = is_negative ? out.of[1] * sum[1] : out.of[0] * sum[0],
+                 against = is_negative ? out.of[0] * sum[0] : out.of[1] * sum[1];
+    const double most_with = is_negative ? out.of[1] * (double)largest_negative : out.of[0] * (double)largest_positive,
+                 most_against =
+                     is_negative ? out.of[0] * (double)largest_positive : out.of[1] * (double)largest_negative;
+    double factor = 1; /* of the losses whose sign is not that of the total */
+    if (most_against > total)
+        factor = VMAFGPU__QUOTIENT(total, most_against);
+    const double limit = VMAFGPU__QUOTIENT(total * (VMAFGPU__QUOTIENT(with, most_with) - 1), against);
+    if (limit < factor)
+        factor = limit > 0 ? limit : 0;
+    const double other = VMAFGPU__QUOTIENT(total + factor * against, with);
+    out.of[0] *= is_negative ? factor : other;
+    out.of[1] *= is_negative ? other : factor;
+    return out;
+}
+
+VMAFGPU__FN double vmafgpu__map_adjusted(const vmafgpu__map_factors *factors, float estimate) {
+    return estimate > 0   ? factors->of[0] * (double)estimate
+           : estimate < 0 ? factors->of[1] * (double)estimate
+                          : factors->each;
 }
 
 /* An edit, as passed to kernels. Its samples are packed, without gaps between rows, and start `place` bytes after the
@@ -3116,11 +3468,14 @@ VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
 
 enum {
     VMAFGPU__MAP_FINALISE_THREADS = 64, /* only one of them does any work */
-    VMAFGPU__MAP_SLOPE_THREADS = 128,   /* a single block; see map_slopes() in the kernels */
-    VMAFGPU__MAP_SLOPE_INPUTS = 16,     /* inputs of the model that are processed at the same time */
+    VMAFGPU__MAP_SLOPE_THREADS = 256,   /* a single block; see map_slopes() in the kernels */
+    VMAFGPU__MAP_SCORE_SHARED =
+        ((int)VMAFGPU__SMOOTH_EXTRACTORS + (int)VMAFGPU__MAP_ROOTS + (int)VMAFGPU__MAP_LANES) * 8,
     VMAFGPU__MAP_SLOPE_SHARED =
-        (2 * VMAFGPU__SMOOTH_EXTRACTORS + VMAFGPU__MAP_SLOPE_INPUTS * (VMAFGPU__MAP_SLOPE_THREADS + 1)) * 8,
-    VMAFGPU__MAP_THREADS = 64 /* each thread processes one block of the picture */
+        (3 * VMAFGPU__SMOOTH_EXTRACTORS + 3 * VMAFGPU__SLOPES + 2 * VMAFGPU__MAP_SLOPE_THREADS) * 8 +
+        VMAFGPU__MAP_SCORE_SHARED,
+    VMAFGPU__MAP_THREADS = 64,        /* each thread processes one block of the picture */
+    VMAFGPU__MAP_ADJUST_THREADS = 256 /* each thread processes one block, too; at least MAP_LANES */
 };
 
 /* Launch parameters of the kernel that prepares the smooth prediction from the sums of a scored pair. */
@@ -3129,6 +3484,40 @@ typedef struct vmafgpu__map_finalise_launch {
     const vmafgpu__sums *sums;
     int32_t history, unused;
 } vmafgpu__map_finalise_launch;
+
+/* Computes the slopes of maps, one per sum, and then the sum of all support vectors for the base. */
+typedef struct vmafgpu__map_slope_launch {
+    const vmafgpu__smooth *smooth;
+    const double *coefs, *table;
+    const uint16_t *vectors;
+    double *slopes;
+} vmafgpu__map_slope_launch;
+
+/* Adjusts the losses of a map in place, after all other kernels of the map. */
+typedef struct vmafgpu__map_adjust_launch {
+    vmafgpu__map_slope_launch of;
+    const vmafgpu__map_totals *totals;
+    float *shares;
+    int32_t count, vif_variant, adm_variant, unused;
+} vmafgpu__map_adjust_launch;
+
+typedef struct vmafgpu__map_block {
+    double loss;
+    int64_t sums[VMAFGPU__SLOPES];
+} vmafgpu__map_block;
+
+/* Computes an estimate of the loss of each block, and adds it to the totals. */
+typedef struct vmafgpu__map_launch {
+    vmafgpu__map_blocks map;
+    vmafgpu__map_totals *totals;
+    int64_t vif_variant;
+    const double *slopes;
+    vmafgpu__map_block *out; /* NULL if not requested; starts with block `first` */
+    float *shares;           /* NULL if not requested; starts with block `first` */
+    double unit[VMAFGPU__SCALES];
+} vmafgpu__map_launch;
+
+/* ---- slopes of samples ---- */
 
 /* Derivatives of the prediction with respect to the sums, per code value of the samples: for VIF with respect to the
  * sums of logarithms, for ADM three times those with respect to the sums of cubes. The middle index of `adm` is 0 for
@@ -3152,32 +3541,6 @@ VMAFGPU__FN float vmafgpu__slopes_adm_weight(double slope, double unit, double c
     return unit > 0 ? vmafgpu__slopes_weight(VMAFGPU__QUOTIENT(3 * slope, unit) * code_value) : 0;
 }
 
-/* Computes the derivatives of the smooth prediction with respect to the sums. */
-typedef struct vmafgpu__map_slope_launch {
-    const vmafgpu__smooth *smooth;
-    const double *coefs, *table;
-    const uint16_t *vectors;
-    double *slopes;
-    vmafgpu__slopes_weights *weights; /* NULL if not requested */
-    int32_t adm, bit_depth;           /* adm: ADM extractor of the first model, or -1 */
-} vmafgpu__map_slope_launch;
-
-typedef struct vmafgpu__map_block {
-    double loss;
-    int64_t sums[VMAFGPU__SLOPES];
-} vmafgpu__map_block;
-
-/* Computes the share of each block in the lost score. */
-typedef struct vmafgpu__map_launch {
-    vmafgpu__map_blocks map;
-    const double *slopes;
-    vmafgpu__map_block *out; /* NULL if not requested; starts with block `first` */
-    float *shares;           /* NULL if not requested; starts with block `first` */
-    double unit[VMAFGPU__SCALES];
-} vmafgpu__map_launch;
-
-/* ---- slopes of samples ---- */
-
 enum {
     VMAFGPU__SLOPES_THREADS = 256,
     VMAFGPU__SLOPES_COLUMNS = 128, /* columns that a VIF block filters vertically, including both margins */
@@ -3193,11 +3556,21 @@ enum {
     VMAFGPU__SLOPES_ADM_SHARED = 4 * 4 * (int)VMAFGPU__SLOPES_SIDE * (int)VMAFGPU__SLOPES_ROW,
     VMAFGPU__SLOPES_MERGE_WIDTH = 64,  /* columns of the bands that a block of the adjoint of the wavelet processes */
     VMAFGPU__SLOPES_MERGE_HEIGHT = 16, /* rows of its output */
-    VMAFGPU__SLOPES_MERGE_SHARED = 4 * 2 * (int)VMAFGPU__SLOPES_MERGE_HEIGHT * ((int)VMAFGPU__SLOPES_MERGE_WIDTH + 2)
+    VMAFGPU__SLOPES_MERGE_SHARED = 4 * 2 * (int)VMAFGPU__SLOPES_MERGE_HEIGHT * ((int)VMAFGPU__SLOPES_MERGE_WIDTH + 2),
+    VMAFGPU__SLOPES_INPUTS = 16, /* inputs of the model that are processed at the same time */
+    VMAFGPU__SLOPES_WEIGHTS_SHARED = (2 * (int)VMAFGPU__SMOOTH_EXTRACTORS +
+                                      (int)VMAFGPU__SLOPES_INPUTS * ((int)VMAFGPU__SLOPES_THREADS + 1)) * 8
 };
 
 /* Number of columns of the picture that a VIF block writes. */
 #define VMAFGPU__SLOPES_WIDTH(scale) (((int)VMAFGPU__SLOPES_COLUMNS - 2 * (8 >> (scale))) & ~7)
+
+/* Computes the weights of slopes in a single block. Unlike the slopes of maps, they are derivatives at the pair. */
+typedef struct vmafgpu__slopes_weights_launch {
+    vmafgpu__map_slope_launch of; /* `slopes` is not used */
+    vmafgpu__slopes_weights *weights;
+    int32_t adm, bit_depth; /* adm: ADM extractor of the first model, or -1 */
+} vmafgpu__slopes_weights_launch;
 
 /* Computes the derivatives with respect to the samples of a VIF picture. */
 typedef struct vmafgpu__slopes_vif_launch {
@@ -31033,7 +31406,8 @@ static int vmafgpu__load_module(vmafgpu *v, const vmafgpu__image *image, vmafgpu
     char missing[160];
     if (vmafgpu__find_kernels(v, (vmafgpu__kernel_form)found, missing, sizeof missing))
         return 1;
-    vmafgpu__message(reason, size, "%.200s: %s; build the kernels with this version of vmafgpu.h", image->name, missing);
+    vmafgpu__message(reason, size, "%.200s: %s; build the kernels with this version of vmafgpu.h", image->name,
+                     missing);
     (void)g->driver.module_unload(g->module);
     g->module = NULL;
     return 0;
@@ -32841,6 +33215,7 @@ typedef struct vmafgpu__editor {
     void *map_scratch;            /* for maps: used by the plain C code of ADM */
     vmafgpu__vif_tap_lines lines; /* for maps: used by the plain C code of VIF */
     vmafgpu_edit_sums *ideal;     /* sums of a row of blocks, reference compared with itself; zero between uses */
+    vmafgpu_edit_sums target;     /* for maps: the same for all blocks of this thread; ADM sums are rounded by row */
     vmafgpu_block *blocks;        /* a row of blocks; used if only `shares` is written */
     double *row, *model_scratch;
 } vmafgpu__editor;
@@ -32874,7 +33249,7 @@ struct vmafgpu__edits {
      * row that no thread has claimed. */
     vmafgpu_block *blocks;
     float *shares;                    /* if not NULL, only the losses of the blocks are written, to this array */
-    double slopes[VMAFGPU__SLOPES];   /* derivatives of the smooth prediction */
+    double slopes[VMAFGPU__SLOPES];   /* of maps, or derivatives at the base */
     vmafgpu__slopes *by_sample;       /* NULL without config.slopes */
     vmafgpu__waiting_pair waiting[2]; /* in the order of their frames */
     int waiting_count;
@@ -33192,7 +33567,8 @@ static vmafgpu_edit_sums vmafgpu__edit_sums_of(const vmafgpu__edits *x, const vm
 enum { VMAFGPU__EDIT_SCALARS = 7 }; /* number of ADM columns that models can use */
 
 /* Sets the ADM parameters of the smooth prediction, except those that depend on the base. */
-static void vmafgpu__smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__smooth_adm *out) {
+static void vmafgpu__smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e, vmafgpu__smooth_adm *out,
+                                   double (*target_csf)[VMAFGPU__BANDS]) {
     static const int masked[VMAFGPU__SCALES] = { 0, 45, 39, 36 }, plain[VMAFGPU__SCALES] = { 18, 32, 27, 23 };
     out->weight = e->option[VMAFGPU__ADM_DLM_WEIGHT];
     out->least = e->option[VMAFGPU__ADM_MIN_VAL];
@@ -33205,6 +33581,7 @@ static void vmafgpu__smooth_adm_of(const vmafgpu *v, const vmafgpu__extractor *e
         out->den_unit[s] = ldexp(1.0, g.den_shift + g.den_row_shift - plain[s]);
         for (int b = 0; b < VMAFGPU__BANDS; b++) {
             out->csf[s][b] = (double)e->csf[s][b == 2];
+            target_csf[s][b] = (double)v->plan.adm[e->variant].factor[s][b == 2] / vmafgpu__csf_unit(s, b == 2);
             out->unit[s][b] = ldexp(1.0, g.mask_shift[b] + g.mask_row_shift - (s ? masked[s] : b < 2 ? 52 : 57));
         }
     }
@@ -33293,7 +33670,8 @@ static void vmafgpu__smooth_input_of(vmafgpu *v, int i, const vmafgpu__extractor
             return;
         adm[out->adm_count] = e;
         out->adm_variant[out->adm_count] = e->variant;
-        vmafgpu__smooth_adm_of(v, e, &out->adm[out->adm_count++]);
+        vmafgpu__smooth_adm_of(v, e, &out->adm[out->adm_count], out->target_csf[out->adm_count]);
+        out->adm_count++;
         return;
     }
 }
@@ -33429,6 +33807,33 @@ static double vmafgpu__edits_slopes(const vmafgpu *v, double *out) {
     return prediction;
 }
 
+/* Computes the slopes of maps: the loss of a block is their dot product with the changes in the sums of the block.
+ * Kernels do the same in map_slopes(). */
+static void vmafgpu__edits_map_slopes(const vmafgpu *v, double *out) {
+    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
+    const vmafgpu__smooth *s = &v->edits->smooth;
+    double *x = v->edits->editors[0].model_scratch, way[VMAFGPU__SMOOTH_EXTRACTORS];
+    double slopes[VMAFGPU__SMOOTH_EXTRACTORS] = { 0 };
+    vmafgpu__way_term terms[VMAFGPU__SLOPES];
+    vmafgpu__smooth_inputs(s, NULL, x, 1);
+    vmafgpu__way_of(s, x, way);
+    for (int i = 0; i < s->inputs; i++)
+        x[i] = s->input[i].slope * x[i] + s->input[i].intercept;
+    for (int k = 0; k < s->vectors; k++) {
+        const double *vector = svm->sv_table + (size_t)svm->sv_rows[k] * (size_t)s->inputs;
+        double means[2];
+        vmafgpu__way_kernel(x, way, s->inputs, vector, s->gamma, svm->sv_coefs[k], means);
+        for (int i = 0; i < s->inputs; i++)
+            slopes[i] += (x[i] - vector[i]) * means[0] + way[i] * means[1];
+    }
+    for (int i = 0; i < s->inputs; i++)
+        slopes[i] = VMAFGPU__QUOTIENT(-2 * s->gamma * slopes[i] * s->input[i].slope, s->slope);
+    for (int i = 0; i < VMAFGPU__SLOPES; i++)
+        vmafgpu__way_term_of(s, way, slopes, i, &terms[i]);
+    for (int i = 0; i < VMAFGPU__SLOPES; i++)
+        out[i] = vmafgpu__way_slope(terms, i);
+}
+
 static void vmafgpu__edits_gradient(const vmafgpu *v, vmafgpu_gradient *g) {
     double slopes[VMAFGPU__SLOPES];
     g->prediction = vmafgpu__edits_slopes(v, slopes);
@@ -33451,8 +33856,8 @@ static void vmafgpu__map_units(const vmafgpu *v, double *unit) {
 
 /* Computes the VIF sums of a row of blocks. Adds the sums of the base to `blocks`, and the sums that result from
  * comparing the reference with itself to `ideal`. */
-static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row,
-                                  vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
+static void vmafgpu__edit_map_vif(const vmafgpu *v, vmafgpu__editor *e, int down, int block_row, vmafgpu_block *blocks,
+                                  vmafgpu_edit_sums *ideal) {
     const vmafgpu__edits *x = v->edits;
     vmafgpu__vif_job job;
     vmafgpu__vif_picture distorted;
@@ -33484,6 +33889,8 @@ static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, in
                     vmafgpu__vif_plain_statistics(&v->plan, &part, columns.end - columns.first, x->log_table, &sums);
                     to->vif_information[s] += sums.numerator[x->vif->variant];
                     to->vif_noise[s] += sums.flat_noise;
+                    e->target.vif_information[s] += pass ? sums.numerator[x->vif->variant] : 0;
+                    e->target.vif_noise[s] += pass ? sums.flat_noise : 0;
                 }
                 /* In the second pass, both pictures are the reference. */
                 for (int i = 0; i < job.w; i++) {
@@ -33497,7 +33904,7 @@ static void vmafgpu__edit_map_vif(const vmafgpu *v, const vmafgpu__editor *e, in
 
 /* Computes the ADM sums of a row of blocks, without rounding. If is_ideal is 0, adds the sums of the base to `blocks`.
  * If is_ideal is 1, compares the reference with itself and adds the resulting sums to `ideal`. */
-static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, int down, int block_row, int is_ideal,
+static void vmafgpu__edit_map_adm(const vmafgpu *v, vmafgpu__editor *e, int down, int block_row, int is_ideal,
                                   vmafgpu_block *blocks, vmafgpu_edit_sums *ideal) {
     const vmafgpu__edits *x = v->edits;
     vmafgpu__adm_task task;
@@ -33530,6 +33937,7 @@ static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, in
                 vmafgpu__adm_weigh_row(&work.general, &v->plan.adm[x->adm->variant], s, left, right, &work.rows[y % 3]);
             }
             for (int which = 0; which < 2 && done >= rows.first; which++) {
+                uint64_t row[VMAFGPU__BANDS] = { 0, 0, 0 };
                 vmafgpu__adm_add_sides(&g, &work.rows[above % 3], &work.rows[done % 3], &work.rows[below % 3],
                                        work.general.column_sum, which);
                 for (int k = 0; k < x->across; k++) {
@@ -33543,19 +33951,23 @@ static void vmafgpu__edit_map_adm(const vmafgpu *v, const vmafgpu__editor *e, in
                     for (int b = 0; b < VMAFGPU__BANDS; b++) {
                         int64_t *to = which ? &sums->aim[s][b] : &sums->adm[s][b];
                         *to = (int64_t)((uint64_t)*to + sum[b]);
+                        row[b] += sum[b];
                     }
                 }
+                for (int b = 0; b < VMAFGPU__BANDS && is_ideal; b++)
+                    *(which ? &e->target.aim[s][b] : &e->target.adm[s][b]) +=
+                        (int64_t)(row[b] + (uint64_t)vmafgpu__half(g.mask_row_shift)) >> g.mask_row_shift;
             }
         }
     }
 }
 
-/* Runs on each thread: claims rows of blocks, one at a time, and computes their sums and losses, until no rows are
- * left. */
+/* Runs on each thread: claims rows of blocks, one at a time, and computes their sums and the estimates of their losses,
+ * until no rows are left. */
 static void vmafgpu__edit_map_task(void *arg, int index) {
     const vmafgpu *v = (const vmafgpu *)arg;
     vmafgpu__edits *x = v->edits;
-    const vmafgpu__editor *e = &x->editors[index];
+    vmafgpu__editor *e = &x->editors[index];
     double unit[VMAFGPU__SCALES];
     vmafgpu__map_units(v, unit);
     for (int row; (row = vmafgpu__atomic_get(&x->next)) < x->count;) {
@@ -33570,27 +33982,104 @@ static void vmafgpu__edit_map_task(void *arg, int index) {
             vmafgpu__edit_map_adm(v, e, x->count, row, 1, blocks, e->ideal);
         }
         for (int k = 0; k < x->across; k++) {
-            blocks[k].loss = vmafgpu__map_share(x->slopes, (const int64_t *)(const void *)&blocks[k].sums,
-                                                (const int64_t *)(const void *)&e->ideal[k], unit);
+            const float estimate =
+                vmafgpu__map_estimate(vmafgpu__map_share(x->slopes, (const int64_t *)(const void *)&blocks[k].sums,
+                                                         (const int64_t *)(const void *)&e->ideal[k], unit));
+            blocks[k].loss = estimate;
             if (x->shares)
-                x->shares[(ptrdiff_t)row * x->across + k] = (float)blocks[k].loss;
+                x->shares[(ptrdiff_t)row * x->across + k] = estimate;
             memset(&e->ideal[k], 0, sizeof e->ideal[k]);
         }
     }
 }
 
+/* Returns the total that the losses add up to. target: sums of the reference compared with itself. */
+static double vmafgpu__edits_lost(const vmafgpu *v, const vmafgpu__sums *target) {
+    const vmafgpu_svm *svm = v->model_count ? &v->models[0].model->svms[0] : NULL;
+    const vmafgpu__edits *x = v->edits;
+    const vmafgpu__smooth *s = &x->smooth;
+    double *inputs = x->editors[0].model_scratch, roots[VMAFGPU__MAP_ROOTS], sum[2] = { 0, 0 };
+    for (int pass = 0; pass < 2 && svm; pass++) {
+        double parts[VMAFGPU__MAP_LANES];
+        for (int i = 0; i < s->adm_count; i++) {
+            for (int k = 0; k < VMAFGPU__MAP_ROOTS; k++)
+                roots[k] = vmafgpu__map_root(s, pass ? target : NULL, x->adm->variant, i, k);
+            vmafgpu__map_adm_inputs(s, i, roots, inputs);
+        }
+        vmafgpu__map_other_inputs(s, pass ? target : NULL, x->vif ? x->vif->variant : 0, inputs);
+        for (int i = 0; i < VMAFGPU__MAP_LANES; i++)
+            parts[i] = vmafgpu__map_part(s, inputs, svm->sv_coefs, svm->sv_rows, svm->sv_table, i);
+        for (int half = VMAFGPU__MAP_LANES / 2; half; half /= 2)
+            for (int i = 0; i < half; i++)
+                parts[i] += parts[i + half];
+        sum[pass] = parts[0];
+    }
+    return VMAFGPU__QUOTIENT(sum[1] - sum[0], s->slope);
+}
+
+/* Adjusts the losses of `count` blocks, which must be estimates, so that they add up to the loss of the frame. If
+ * `shares` is not NULL, adjusts `shares` instead of `blocks`. */
+static void vmafgpu__edits_adjust(const vmafgpu *v, const vmafgpu__sums *target, vmafgpu_block *blocks, float *shares,
+                                  int count) {
+    int64_t sum[2] = { 0, 0 };
+    float largest[2] = { 0, 0 };
+    for (int i = 0; i < count; i++) {
+        const float estimate = shares ? shares[i] : (float)blocks[i].loss;
+        const int is_negative = estimate < 0;
+        sum[is_negative] += vmafgpu__map_integer(estimate);
+        if ((is_negative ? -estimate : estimate) > largest[is_negative])
+            largest[is_negative] = is_negative ? -estimate : estimate;
+    }
+    const vmafgpu__map_factors factors =
+        vmafgpu__map_factors_of(vmafgpu__edits_lost(v, target), sum, largest[0], largest[1], count);
+    for (int i = 0; i < count; i++)
+        if (shares)
+            shares[i] = (float)vmafgpu__map_adjusted(&factors, shares[i]);
+        else
+            blocks[i].loss = vmafgpu__map_adjusted(&factors, (float)blocks[i].loss);
+}
+
+/* Adjusts the losses of the map that has just been computed on the CPU. */
+static void vmafgpu__edits_map_adjust(const vmafgpu *v) {
+    const vmafgpu__edits *x = v->edits;
+    vmafgpu__sums target;
+    memset(&target, 0, sizeof target);
+    for (int i = 0; i < v->config.threads; i++) {
+        const vmafgpu_edit_sums *part = &x->editors[i].target;
+        for (int s = 0; s < VMAFGPU__SCALES; s++) {
+            if (x->vif) {
+                target.vif[s].numerator[x->vif->variant] += part->vif_information[s];
+                target.vif[s].flat_noise += part->vif_noise[s];
+            }
+            for (int b = 0; b < VMAFGPU__BANDS && x->adm; b++) {
+                target.adm[s].numerator[x->adm->variant][b] += part->adm[s][b];
+                target.adm[s].impairment[x->adm->variant][b] += part->aim[s][b];
+            }
+        }
+    }
+    vmafgpu__edits_adjust(v, &target, x->blocks, x->shares, x->count * x->across);
+}
+
 /* Computes a map. If `shares` is NULL, writes the sums and losses of all blocks to `blocks`. Otherwise, writes only the
- * losses, to `shares`. */
-static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks, float *shares) {
+ * losses, to `shares`. If config.parallel_for skips some tasks, fails or, if `must_finish` is 1, computes them here. */
+static vmafgpu_result vmafgpu__edits_map(vmafgpu *v, int size, vmafgpu_block *blocks, float *shares, int must_finish) {
     vmafgpu__edits *x = v->edits;
-    (void)vmafgpu__edits_slopes(v, x->slopes);
+    vmafgpu__edits_map_slopes(v, x->slopes);
     x->blocks = blocks;
     x->shares = shares;
     x->size = size;
     x->across = vmafgpu__divide_up(v->config.width, size);
     x->count = vmafgpu__divide_up(v->config.height, size);
     x->next = 0;
-    return vmafgpu__run(v, vmafgpu__edit_map_task, v);
+    for (int i = 0; i < v->config.threads; i++)
+        memset(&x->editors[i].target, 0, sizeof x->editors[i].target);
+    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__edit_map_task, v);
+    if (result != VMAFGPU_OK && !must_finish)
+        return result;
+    if (result != VMAFGPU_OK)
+        vmafgpu__edit_map_task(v, 0);
+    vmafgpu__edits_map_adjust(v);
+    return VMAFGPU_OK;
 }
 
 /* Returns the factors by which the sums of cubes of the first model are multiplied, or NULL if it does not use ADM. */
@@ -33965,8 +34454,7 @@ static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
     vmafgpu__edits *x = v->edits;
     vmafgpu__add_workers(v, v->cpu, &x->base);
     vmafgpu__use_row(v, row);
-    if (vmafgpu__edits_map(v, v->config.map_block_size, NULL, v->map.shares) != VMAFGPU_OK)
-        vmafgpu__edit_map_task(v, 0); /* config.parallel_for skipped some tasks: do them here */
+    (void)vmafgpu__edits_map(v, v->config.map_block_size, NULL, v->map.shares, 1);
 }
 
 /* Exchanges the planes of the CPU backend with those of a waiting pair. */
@@ -34179,30 +34667,32 @@ typedef enum vmafgpu__edit_function {
     VMAFGPU__MAP_ADM = (int)VMAFGPU__MAP_VIF + (int)VMAFGPU__VIF_INPUTS,
     VMAFGPU__MAP_FINALISE = (int)VMAFGPU__MAP_ADM + (int)VMAFGPU__ADM_INPUTS,
     VMAFGPU__MAP_SLOPES,
+    VMAFGPU__MAP_ADJUST,
     VMAFGPU__MAP_SHARES,
     VMAFGPU__KERNEL_SLOPES_TERMS,
     VMAFGPU__KERNEL_SLOPES_VIF = (int)VMAFGPU__KERNEL_SLOPES_TERMS + (int)VMAFGPU__VIF_INPUTS,
     VMAFGPU__KERNEL_SLOPES_BANDS = (int)VMAFGPU__KERNEL_SLOPES_VIF + (int)VMAFGPU__VIF_INPUTS,
     VMAFGPU__KERNEL_SLOPES_WAVELET = (int)VMAFGPU__KERNEL_SLOPES_BANDS + (int)VMAFGPU__ADM_INPUTS,
+    VMAFGPU__KERNEL_SLOPES_WEIGHTS,
     VMAFGPU__EDIT_FUNCTIONS
 } vmafgpu__edit_function;
 
 static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
-    "vmafgpu_edit_import",       "vmafgpu_edit_patch",        "vmafgpu_edit_change",     "vmafgpu_edit_vif_0_8",
-    "vmafgpu_edit_vif_0_16",     "vmafgpu_edit_vif_0_16",     "vmafgpu_edit_vif_1",      "vmafgpu_edit_vif_2",
-    "vmafgpu_edit_vif_3",        "vmafgpu_edit_adm_0_8",      "vmafgpu_edit_adm_0_16",   "vmafgpu_edit_adm_1",
-    "vmafgpu_edit_adm_2",        "vmafgpu_edit_adm_3",        "vmafgpu_base_vif_0_8",    "vmafgpu_base_vif_0_16",
-    "vmafgpu_base_vif_0_16",     "vmafgpu_base_vif_1",        "vmafgpu_base_vif_2",      "vmafgpu_base_vif_3",
-    "vmafgpu_base_adm_0_8",      "vmafgpu_base_adm_0_16",     "vmafgpu_base_adm_1",      "vmafgpu_base_adm_2",
-    "vmafgpu_base_adm_3",        "vmafgpu_map_vif_0_8",       "vmafgpu_map_vif_0_16",    "vmafgpu_map_vif_0_16",
-    "vmafgpu_map_vif_1",         "vmafgpu_map_vif_2",         "vmafgpu_map_vif_3",       "vmafgpu_map_adm_0_8",
-    "vmafgpu_map_adm_0_16",      "vmafgpu_map_adm_1",         "vmafgpu_map_adm_2",       "vmafgpu_map_adm_3",
-    "vmafgpu_map_finalise",      "vmafgpu_map_slopes",        "vmafgpu_map_shares",      "vmafgpu_slopes_terms_0_8",
-    "vmafgpu_slopes_terms_0_16", "vmafgpu_slopes_terms_0_16", "vmafgpu_slopes_terms_1",  "vmafgpu_slopes_terms_2",
-    "vmafgpu_slopes_terms_3",    "vmafgpu_slopes_vif_0_8",    "vmafgpu_slopes_vif_0_16", "vmafgpu_slopes_vif_0_16",
-    "vmafgpu_slopes_vif_1",      "vmafgpu_slopes_vif_2",      "vmafgpu_slopes_vif_3",    "vmafgpu_slopes_bands_0_8",
-    "vmafgpu_slopes_bands_0_16", "vmafgpu_slopes_bands_1",    "vmafgpu_slopes_bands_2",  "vmafgpu_slopes_bands_3",
-    "vmafgpu_slopes_wavelet",
+    "vmafgpu_edit_import",      "vmafgpu_edit_patch",        "vmafgpu_edit_change",       "vmafgpu_edit_vif_0_8",
+    "vmafgpu_edit_vif_0_16",    "vmafgpu_edit_vif_0_16",     "vmafgpu_edit_vif_1",        "vmafgpu_edit_vif_2",
+    "vmafgpu_edit_vif_3",       "vmafgpu_edit_adm_0_8",      "vmafgpu_edit_adm_0_16",     "vmafgpu_edit_adm_1",
+    "vmafgpu_edit_adm_2",       "vmafgpu_edit_adm_3",        "vmafgpu_base_vif_0_8",      "vmafgpu_base_vif_0_16",
+    "vmafgpu_base_vif_0_16",    "vmafgpu_base_vif_1",        "vmafgpu_base_vif_2",        "vmafgpu_base_vif_3",
+    "vmafgpu_base_adm_0_8",     "vmafgpu_base_adm_0_16",     "vmafgpu_base_adm_1",        "vmafgpu_base_adm_2",
+    "vmafgpu_base_adm_3",       "vmafgpu_map_vif_0_8",       "vmafgpu_map_vif_0_16",      "vmafgpu_map_vif_0_16",
+    "vmafgpu_map_vif_1",        "vmafgpu_map_vif_2",         "vmafgpu_map_vif_3",         "vmafgpu_map_adm_0_8",
+    "vmafgpu_map_adm_0_16",     "vmafgpu_map_adm_1",         "vmafgpu_map_adm_2",         "vmafgpu_map_adm_3",
+    "vmafgpu_map_finalise",     "vmafgpu_map_slopes",        "vmafgpu_map_adjust",        "vmafgpu_map_shares",
+    "vmafgpu_slopes_terms_0_8", "vmafgpu_slopes_terms_0_16", "vmafgpu_slopes_terms_0_16", "vmafgpu_slopes_terms_1",
+    "vmafgpu_slopes_terms_2",   "vmafgpu_slopes_terms_3",    "vmafgpu_slopes_vif_0_8",    "vmafgpu_slopes_vif_0_16",
+    "vmafgpu_slopes_vif_0_16",  "vmafgpu_slopes_vif_1",      "vmafgpu_slopes_vif_2",      "vmafgpu_slopes_vif_3",
+    "vmafgpu_slopes_bands_0_8", "vmafgpu_slopes_bands_0_16", "vmafgpu_slopes_bands_1",    "vmafgpu_slopes_bands_2",
+    "vmafgpu_slopes_bands_3",   "vmafgpu_slopes_wavelet",    "vmafgpu_slopes_weights",
 };
 
 typedef struct vmafgpu__edit_lane {
@@ -34212,6 +34702,9 @@ typedef struct vmafgpu__edit_lane {
     int *which; /* their indices in the caller's array [VMAFGPU__EDITS_AT_ONCE] */
 } vmafgpu__edit_lane;
 
+/* Space for vmafgpu__map_totals, so that the sums that follow are aligned. */
+#define VMAFGPU__MAP_TOTALS_SPACE ((sizeof(vmafgpu__map_totals) + 255) / 256 * 256)
+
 struct vmafgpu__gpu_edits {
     void *functions[VMAFGPU__EDIT_FUNCTIONS];
     size_t sample_space, scratch_space; /* per lane */
@@ -34220,8 +34713,9 @@ struct vmafgpu__gpu_edits {
     uint64_t terms[VMAFGPU__SCALES]; /* VIF contributions of samples: for each variant, then common to all */
     uint64_t cubes[VMAFGPU__SCALES]; /* masked cubes of each ADM variant */
     uint64_t smooth, coefs, table, vectors;
-    int slot;                              /* the slot of the base, or of the pair being mapped */
-    uint64_t slopes, sums, blocks, shares; /* memory for maps, enough for map_space blocks */
+    int slot;                      /* the slot of the base, or of the pair being mapped */
+    uint64_t slopes, totals;       /* memory for maps; `sums` follows `totals` */
+    uint64_t sums, blocks, shares; /* memory for maps, enough for map_space blocks */
     int map_space;
     /* Events, which are NULL if there are no maps or slopes of pairs: */
     void *mapped;  /* after the latest map or slopes of a pair */
@@ -34256,9 +34750,8 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
             if (i < 2 ? v->plan.vif_variants : v->plan.adm_variants)
                 vmafgpu__want(list, count, vmafgpu__edit_kernels[needed[i]], &functions[needed[i]]);
     }
-    if (v->config.slopes)
-        vmafgpu__want(list, count, vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_WAVELET],
-                      &functions[VMAFGPU__KERNEL_SLOPES_WAVELET]);
+    for (int i = VMAFGPU__KERNEL_SLOPES_WAVELET; v->config.slopes && i < VMAFGPU__EDIT_FUNCTIONS; i++)
+        vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
     /* For each kind of input, there are three kernels: for the changes that edits cause, for the state of the base, and
      * for the sums of blocks. */
     static const int of_vif[] = { VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF },
@@ -34361,8 +34854,11 @@ static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *
     x->vectors = g->memory + vmafgpu__append(device_used, sizeof(uint16_t) * vectors);
     x->table = g->memory + vmafgpu__append(device_used, sizeof(double) * vmafgpu__svm_table_size(svm));
     x->map_space = mapped > least ? mapped : least;
-    x->slopes = g->memory + vmafgpu__append(device_used, sizeof(double) * VMAFGPU__SLOPES);
-    x->sums = g->memory + vmafgpu__append(device_used, sizeof(int64_t) * 2 * VMAFGPU__SLOPES * (size_t)x->map_space);
+    x->slopes = g->memory + vmafgpu__append(device_used, sizeof(double) * (VMAFGPU__SLOPES + 1));
+    x->totals =
+        g->memory + vmafgpu__append(device_used, VMAFGPU__MAP_TOTALS_SPACE +
+                                                     sizeof(int64_t) * 2 * VMAFGPU__SLOPES * (size_t)x->map_space);
+    x->sums = x->totals + VMAFGPU__MAP_TOTALS_SPACE;
     x->shares = g->memory + vmafgpu__append(device_used, sizeof(float) * (size_t)mapped);
     for (int i = 0; i < g->queue; i++) {
         const size_t at = vmafgpu__append(pinned_used, sizeof(float) * (size_t)mapped);
@@ -34632,9 +35128,12 @@ static vmafgpu__map_blocks vmafgpu__map_of(const vmafgpu *v, int size, int first
     return map;
 }
 
+/* Clears the sums of `map`. For the first part of a map, also clears the totals. */
 static void vmafgpu__clear_map(vmafgpu *v, const vmafgpu__map_blocks *map, void *stream) {
+    const vmafgpu__gpu_edits *x = v->gpu->edits;
+    const size_t totals = map->first ? 0 : VMAFGPU__MAP_TOTALS_SPACE;
     (void)VMAFGPU__GPU_CALL(
-        v, fill, (v->gpu->edits->sums, 0, sizeof *map->sums * 2 * VMAFGPU__SLOPES * (size_t)map->count, stream));
+        v, fill, (x->sums - totals, 0, totals + sizeof *map->sums * 2 * VMAFGPU__SLOPES * (size_t)map->count, stream));
 }
 
 /* The next two functions add to the block sums of `map`: the first adds VIF scales first..end - 1, the second adds all
@@ -34648,6 +35147,28 @@ static void vmafgpu__map_adm(vmafgpu *v, const vmafgpu__map_blocks *map, void *s
         vmafgpu__base_adm(v, v->edits->adm->variant, s, map, stream);
 }
 
+/* Rounds the ADM row sums of the reference compared with itself, which the kernels for all blocks have added up, and
+ * adds them to the totals. */
+static void vmafgpu__map_rows(vmafgpu *v, void *stream) {
+    const vmafgpu__gpu *g = v->gpu;
+    const vmafgpu__slot *slot = &g->slots[g->edits->slot];
+    const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(v->config.width, v->config.height);
+    const vmafgpu__feature_device_state *device_state = g->kernels.of;
+    vmafgpu__adm_rows_launch rows;
+    vmafgpu__shape shape;
+    if (!v->edits->adm)
+        return;
+    while (device_state->feature != &vmafgpu__gpu_adm)
+        device_state++;
+    rows.batch = slot->batch;
+    rows.batch.sums = &((vmafgpu__map_totals *)(uintptr_t)g->edits->totals)->target;
+    vmafgpu__adm_rows_fill(&rows, &shape, v->edits->adm->variant, &layout,
+                           (unsigned char *)(uintptr_t)(slot->scratch + device_state->scratch));
+    rows.first = 0; /* no denominators */
+    rows.kept = NULL;
+    vmafgpu__gpu_launch(v, device_state->functions[VMAFGPU__ADM_ROWS], &shape, stream, &rows);
+}
+
 static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint64_t out, uint64_t shares,
                                 void *stream) {
     const vmafgpu__shape shape = { { (uint32_t)vmafgpu__divide_up(map->count, VMAFGPU__MAP_THREADS), 1, 1 },
@@ -34655,6 +35176,8 @@ static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint
                                    0 };
     vmafgpu__map_launch launch;
     launch.map = *map;
+    launch.totals = (vmafgpu__map_totals *)(uintptr_t)v->gpu->edits->totals;
+    launch.vif_variant = v->edits->vif ? v->edits->vif->variant : 0;
     launch.slopes = (const double *)(uintptr_t)v->gpu->edits->slopes;
     launch.out = (vmafgpu__map_block *)(uintptr_t)out;
     launch.shares = (float *)(uintptr_t)shares;
@@ -34662,32 +35185,27 @@ static void vmafgpu__map_finish(vmafgpu *v, const vmafgpu__map_blocks *map, uint
     vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__MAP_SHARES], &shape, stream, &launch);
 }
 
-/* Launches the kernels that compute the derivatives of the prediction with respect to the sums of a pair. weights:
- * address of the weights of slopes, or 0. */
-static void vmafgpu__launch_gradient(vmafgpu *v, const vmafgpu__slot *slot, uint64_t weights) {
+/* Returns the arguments that the kernels for the slopes of maps and for the weights share. */
+static vmafgpu__map_slope_launch vmafgpu__map_slope_fill(const vmafgpu *v) {
     const vmafgpu__gpu_edits *x = v->gpu->edits;
-    const vmafgpu__smooth *s = &v->edits->smooth;
-    const vmafgpu__shape finalise = { { 1, 1, 1 }, VMAFGPU__MAP_FINALISE_THREADS, 0 };
-    const vmafgpu__shape slopes = { { 1, 1, 1 }, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED };
-    vmafgpu__map_finalise_launch base;
     vmafgpu__map_slope_launch of;
-    base.smooth = (vmafgpu__smooth *)(uintptr_t)x->smooth;
-    base.sums = slot->batch.sums;
-    base.history = slot->map_history;
-    base.unused = 0;
-    of.smooth = base.smooth;
+    of.smooth = (const vmafgpu__smooth *)(uintptr_t)x->smooth;
     of.coefs = (const double *)(uintptr_t)x->coefs;
     of.table = (const double *)(uintptr_t)x->table;
     of.vectors = (const uint16_t *)(uintptr_t)x->vectors;
     of.slopes = (double *)(uintptr_t)x->slopes;
-    of.weights = (vmafgpu__slopes_weights *)(uintptr_t)weights;
-    of.adm = -1;
-    of.bit_depth = v->config.bit_depth;
-    for (int i = 0; i < s->inputs; i++)
-        if (s->input[i].kind == VMAFGPU__SMOOTH_ADM)
-            of.adm = s->input[i].extractor;
-    vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_FINALISE], &finalise, slot->streams[0], &base);
-    vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_SLOPES], &slopes, slot->streams[0], &of);
+    return of;
+}
+
+/* Launches the kernel that prepares the smooth prediction from the sums of a pair. */
+static void vmafgpu__launch_finalise(vmafgpu *v, const vmafgpu__slot *slot) {
+    const vmafgpu__shape shape = { { 1, 1, 1 }, VMAFGPU__MAP_FINALISE_THREADS, 0 };
+    vmafgpu__map_finalise_launch launch;
+    launch.smooth = (vmafgpu__smooth *)(uintptr_t)v->gpu->edits->smooth;
+    launch.sums = slot->batch.sums;
+    launch.history = slot->map_history;
+    launch.unused = 0;
+    vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__MAP_FINALISE], &shape, slot->streams[0], &launch);
 }
 
 /* Launches the kernels for the map of a pair. They run after the kernels for the sums of the pair. They are distributed
@@ -34697,8 +35215,22 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
     const int blocks = vmafgpu__map_count(&v->config), is_on_device = slot->map.memory == VMAFGPU_MEMORY_DEVICE;
+    const vmafgpu__shape slopes = { { 1, 1, 1 }, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED };
+    const vmafgpu__shape adjust = { { (uint32_t)vmafgpu__divide_up(blocks, VMAFGPU__MAP_ADJUST_THREADS), 1, 1 },
+                                    VMAFGPU__MAP_ADJUST_THREADS,
+                                    VMAFGPU__MAP_SCORE_SHARED };
     const vmafgpu__map_blocks map = vmafgpu__map_of(v, v->config.map_block_size, 0, blocks);
+    const uint64_t shares = is_on_device ? (uint64_t)(uintptr_t)slot->map.shares : x->shares;
     void *stream = slot->streams[0];
+    vmafgpu__map_slope_launch of = vmafgpu__map_slope_fill(v);
+    vmafgpu__map_adjust_launch last;
+    memset(&last, 0, sizeof last);
+    last.of = of;
+    last.totals = (const vmafgpu__map_totals *)(uintptr_t)x->totals;
+    last.shares = (float *)(uintptr_t)shares;
+    last.count = blocks;
+    last.vif_variant = v->edits->vif ? v->edits->vif->variant : 0;
+    last.adm_variant = v->edits->adm ? v->edits->adm->variant : 0;
     x->slot = (int)(slot - g->slots);
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0)); /* for the first map, this does not wait */
     vmafgpu__clear_map(v, &map, stream);
@@ -34707,13 +35239,16 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[i], x->scored, 0));
     vmafgpu__map_vif(v, &map, 0, 1, slot->streams[2]);
     vmafgpu__map_adm(v, &map, slot->streams[1]);
-    vmafgpu__launch_gradient(v, slot, 0);
+    vmafgpu__map_rows(v, slot->streams[1]);
+    vmafgpu__launch_finalise(v, slot);
+    vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_SLOPES], &slopes, stream, &of);
     vmafgpu__map_vif(v, &map, 1, VMAFGPU__SCALES, stream);
     for (int i = 1; i < VMAFGPU__STREAMS; i++) {
         (void)VMAFGPU__GPU_CALL(v, event_record, (slot->branch[i], slot->streams[i]));
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, slot->branch[i], 0));
     }
-    vmafgpu__map_finish(v, &map, 0, is_on_device ? (uint64_t)(uintptr_t)slot->map.shares : x->shares, stream);
+    vmafgpu__map_finish(v, &map, 0, shares, stream);
+    vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_ADJUST], &adjust, stream, &last);
     if (!is_on_device)
         (void)VMAFGPU__GPU_CALL(v, copy_out,
                                 (slot->map_staging, x->shares, sizeof *slot->map_staging * (size_t)blocks, stream));
@@ -34726,8 +35261,9 @@ static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block
     const vmafgpu__gpu_edits *x = g->edits;
     const int all = vmafgpu__divide_up(v->config.width, size) * vmafgpu__divide_up(v->config.height, size);
     void *stream = vmafgpu__edit_stream(g, &x->lanes[0]);
+    vmafgpu__map_totals totals;
     vmafgpu__gpu_enter(v);
-    (void)vmafgpu__edits_slopes(v, v->edits->slopes);
+    vmafgpu__edits_map_slopes(v, v->edits->slopes);
     (void)VMAFGPU__GPU_CALL(v, copy_in, (x->slopes, v->edits->slopes, sizeof v->edits->slopes, stream));
     for (int first = 0, count; first < all && !g->is_dead; first += count) {
         count = all - first < x->map_space ? all - first : x->map_space;
@@ -34739,9 +35275,15 @@ static vmafgpu_result vmafgpu__edits_map_gpu(vmafgpu *v, int size, vmafgpu_block
         (void)VMAFGPU__GPU_CALL(v, copy_out, (blocks + first, x->blocks, sizeof *blocks * (size_t)count, stream));
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
     }
+    vmafgpu__map_rows(v, stream);
+    (void)VMAFGPU__GPU_CALL(v, copy_out, (&totals, x->totals, sizeof totals, stream));
+    (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
-    return g->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
+    if (g->is_dead)
+        return vmafgpu__edits_dead(v);
+    vmafgpu__edits_adjust(v, &totals.target, blocks, NULL, all);
+    return VMAFGPU_OK;
 }
 
 /* ---- slopes ---- */
@@ -34902,6 +35444,22 @@ static vmafgpu_result vmafgpu__edits_slopes_gpu(vmafgpu *v, const vmafgpu__wante
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
     return g->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
+}
+
+/* Launches the kernels that compute the weights of slopes from the sums of a pair. */
+static void vmafgpu__launch_gradient(vmafgpu *v, const vmafgpu__slot *slot, uint64_t weights) {
+    const vmafgpu__smooth *s = &v->edits->smooth;
+    const vmafgpu__shape shape = { { 1, 1, 1 }, VMAFGPU__SLOPES_THREADS, VMAFGPU__SLOPES_WEIGHTS_SHARED };
+    vmafgpu__slopes_weights_launch launch;
+    launch.of = vmafgpu__map_slope_fill(v);
+    launch.weights = (vmafgpu__slopes_weights *)(uintptr_t)weights;
+    launch.adm = -1;
+    launch.bit_depth = v->config.bit_depth;
+    for (int i = 0; i < s->inputs; i++)
+        if (s->input[i].kind == VMAFGPU__SMOOTH_ADM)
+            launch.adm = s->input[i].extractor;
+    vmafgpu__launch_finalise(v, slot);
+    vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_WEIGHTS], &shape, slot->streams[0], &launch);
 }
 
 /* Launches the kernels for the slopes of a pair, which run after the kernels for its sums. The derivatives with respect
@@ -35291,7 +35849,7 @@ static vmafgpu_result vmafgpu__run_map(vmafgpu *t, vmafgpu__edits_tested *out) {
     if (!t->gpu) {
         vmafgpu__smooth_finalise(&t->edits->smooth, &t->edits->base, 0);
         if (has_map)
-            result = vmafgpu__edits_map(t, t->config.map_block_size, NULL, out->shares);
+            result = vmafgpu__edits_map(t, t->config.map_block_size, NULL, out->shares, 0);
         if (has_slopes && result == VMAFGPU_OK)
             result = vmafgpu__edits_sample_slopes(t, 0, wanted.samples, wanted.pitch);
         return result;
@@ -35354,7 +35912,7 @@ static vmafgpu_result vmafgpu__run_edits(vmafgpu *t, unsigned char *first, size_
         result = vmafgpu__edits_try(t, &edit, 1, &out->score, NULL);
     if (result == VMAFGPU_OK && size)
         result = on_gpu ? vmafgpu__edits_map_gpu(t, VMAFGPU__TEST_BLOCK, out->blocks)
-                        : vmafgpu__edits_map(t, VMAFGPU__TEST_BLOCK, out->blocks, NULL);
+                        : vmafgpu__edits_map(t, VMAFGPU__TEST_BLOCK, out->blocks, NULL, 0);
     const vmafgpu__wanted_slopes wanted = { out->slopes, (ptrdiff_t)sizeof(float) * t->config.width,
                                             VMAFGPU_MEMORY_HOST };
     if (result == VMAFGPU_OK && size && t->config.slopes)
@@ -37175,7 +37733,7 @@ static vmafgpu_result vmafgpu__edit_map(vmafgpu *v, int size, vmafgpu_block *blo
     *down = vmafgpu__divide_up(v->config.height, size);
     if (blocks && v->edits_on_gpu)
         return v->edits_on_gpu->map(v, size, blocks);
-    return blocks ? vmafgpu__edits_map(v, size, blocks, NULL) : VMAFGPU_OK;
+    return blocks ? vmafgpu__edits_map(v, size, blocks, NULL, 0) : VMAFGPU_OK;
 }
 
 /* Checks the arguments of a function that writes slopes. `slopes` is not NULL. */

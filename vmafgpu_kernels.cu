@@ -73,8 +73,8 @@
  *                           this launch, or that another thread of the block stored before a barrier
  * take(p)                   reads an int64_t that an earlier launch wrote, and sets it to 0; only one thread of the
  *                           launch may call it for this address
- * atomic_add(p, v), atomic_or(p, v)   modify an int64_t or uint32_t (atomic_or(): only uint32_t) in global memory; any
- *                           thread can call them, and later launches read the result
+ * atomic_add(p, v), atomic_or(p, v), atomic_max(p, v)   modify an int64_t or uint32_t (atomic_or(), atomic_max(): only
+ *                           uint32_t) in global memory; any thread can call them, and later launches read the result
  * atomic_claim(p)           increments a word in global memory and returns the old value, which is different for each
  *                           caller; any thread can call it
  * shared_add(p, v)          adds v to a word in shared memory; any thread of the block can call it, and the sum is
@@ -294,6 +294,9 @@ GPU_FN void atomic_add(uint32_t *p, uint32_t v) {
 }
 GPU_FN void atomic_or(uint32_t *p, uint32_t v) {
     asm volatile("red.global.or.b32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
+}
+GPU_FN void atomic_max(uint32_t *p, uint32_t v) {
+    asm volatile("red.global.max.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
 }
 GPU_FN uint32_t atomic_claim(uint32_t *p) {
     uint32_t v;
@@ -610,6 +613,13 @@ GPU_FN int64_t warp_sum(int64_t v) {
 GPU_FN uint32_t warp_sum_word(uint32_t v) {
     for (uint32_t mask = LANES / 2; mask; mask /= 2)
         v += shuffle_xor_word(v, mask);
+    return v;
+}
+GPU_FN uint32_t warp_max(uint32_t v) {
+    for (uint32_t mask = LANES / 2; mask; mask /= 2) {
+        const uint32_t other = shuffle_xor_word(v, mask);
+        v = other > v ? other : v;
+    }
     return v;
 }
 GPU_FN uint32_t warp_or(uint32_t v) {
@@ -9094,6 +9104,7 @@ template <class Base> struct AdmSums<MapKind<Base>, false> {
     const vmafgpu__map_blocks *map;
     int32_t column, last, end; /* the next column; the ends of the map block and of the tile */
     int32_t row, which; /* row of map blocks; which: 0 for the picture, 1 for the reference compared with itself */
+    int64_t *row_sums;  /* for the reference: where the lane also adds its sums, by rows; otherwise NULL */
     bool is_own;        /* whether the sums include the lane's row */
 };
 
@@ -9127,8 +9138,12 @@ GPU_FN void adm_add_masked(const vmafgpu__adm_launch &launch, AdmSums<MapKind<Ba
 #pragma unroll
         for (int i = 0; i < 2; i++)
 #pragma unroll
-            for (int band = 0; band < VMAFGPU__BANDS; band++)
+            for (int band = 0; band < VMAFGPU__BANDS; band++) {
                 map_add(to + (i ? VMAFGPU__SLOPE_AIM : VMAFGPU__SLOPE_ADM) + band, (int64_t)sums.masked[i][band]);
+                if (sums.row_sums)
+                    map_add(sums.row_sums + (i * VMAFGPU__BANDS + band) * (int64_t)launch.geometry.h,
+                            (int64_t)sums.masked[i][band]);
+            }
     }
     map_adm_turn(launch, sums);
 }
@@ -9151,6 +9166,7 @@ GPU_FN void base_adm_start(const vmafgpu__edit_adm_launch &launch, AdmSums<MapKi
     sums.column = column;
     sums.end = end;
     sums.which = (int32_t)block_z();
+    sums.row_sums = sums.which ? (int64_t *)(launch.adm.scratch + launch.adm.row_sums) + (is_own ? row : 0) : nullptr;
     sums.row = map_span(is_own ? row : 0, map.size, map.down, Base::SCALE + 1, launch.adm.geometry.h).block;
     map_adm_turn(launch.adm, sums);
 }
@@ -9450,19 +9466,52 @@ GPU_KERNEL(vmafgpu_map_finalise, vmafgpu__map_finalise_launch, VMAFGPU__MAP_FINA
     map_finalise(launch);
 }
 
-/* Computes the derivatives (slopes) of the score with respect to the sums, in a single thread block. A thread processes
- * support vectors first, then one input of the model, and finally one of the sums. The contributions of the support
- * vectors are computed in parallel and added up in order. */
+/* Returns, in all threads, the sum of all support vectors for the base or, if `target` is not NULL, for the target. The
+ * variants are those of vmafgpu__map_root() and vmafgpu__map_other_inputs(). */
+GPU_FN double map_score(const vmafgpu__map_slope_launch &launch, const vmafgpu__sums *target, int32_t vif_variant,
+                        int32_t adm_variant, double *shared) {
+    const vmafgpu__smooth *s = launch.smooth;
+    double *x = shared, *roots = x + VMAFGPU__SMOOTH_EXTRACTORS, *parts = roots + VMAFGPU__MAP_ROOTS;
+    const int32_t own = (int32_t)thread_index(), extractors = fetch(&s->adm_count);
+    if (own == VMAFGPU__MAP_LANES - 1)
+        vmafgpu__map_other_inputs(s, target, vif_variant, x);
+#pragma unroll 1
+    for (int32_t i = 0; i < extractors; i++) {
+        block_barrier();
+        if (own < VMAFGPU__MAP_ROOTS)
+            roots[own] = vmafgpu__map_root(s, target, adm_variant, i, own);
+        block_barrier();
+        if (own == 0)
+            vmafgpu__map_adm_inputs(s, i, roots, x);
+    }
+    block_barrier();
+    if (own < VMAFGPU__MAP_LANES)
+        parts[own] = vmafgpu__map_part(s, x, launch.coefs, launch.vectors, launch.table, own);
+#pragma unroll 1
+    for (int32_t half = VMAFGPU__MAP_LANES / 2; half; half /= 2) {
+        block_barrier();
+        if (own < half)
+            parts[own] += parts[own + half];
+    }
+    block_barrier();
+    return parts[0];
+}
+
+/* Computes the slopes of maps, in a single thread block. A thread processes support vectors first, then one input of
+ * the model, and finally one of the sums. */
 GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
     constexpr int32_t AT_ONCE = VMAFGPU__MAP_SLOPE_INPUTS, ROW = VMAFGPU__MAP_SLOPE_THREADS + 1;
     const vmafgpu__smooth *s = launch.smooth;
-    double *x = (double *)shared_memory(), *slopes = x + VMAFGPU__SMOOTH_EXTRACTORS;
-    double *terms = slopes + VMAFGPU__SMOOTH_EXTRACTORS;
+    double *x = (double *)shared_memory(), *way = x + VMAFGPU__SMOOTH_EXTRACTORS;
+    double *slopes = way + VMAFGPU__SMOOTH_EXTRACTORS;
+    vmafgpu__way_term *terms = (vmafgpu__way_term *)(slopes + VMAFGPU__SMOOTH_EXTRACTORS);
+    double *means = (double *)(terms + VMAFGPU__SLOPES);
     const int32_t inputs = fetch(&s->inputs), vectors = fetch(&s->vectors), own = (int32_t)thread_index();
     const double gamma = fetch(&s->gamma);
     double slope = 0;
     if (own == 0) {
         vmafgpu__smooth_inputs(s, nullptr, x, 1);
+        vmafgpu__way_of(s, x, way);
         for (int32_t i = 0; i < inputs; i++)
             x[i] = fetch(&s->input[i].slope) * x[i] + fetch(&s->input[i].intercept);
     }
@@ -9471,56 +9520,86 @@ GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
     for (int32_t first = 0; first < vectors; first += VMAFGPU__MAP_SLOPE_THREADS) {
         const int32_t count =
             vectors - first < VMAFGPU__MAP_SLOPE_THREADS ? vectors - first : VMAFGPU__MAP_SLOPE_THREADS;
-        const double *vector = launch.table + (int64_t)fetch(launch.vectors + (own < count ? first + own : 0)) * inputs;
-        const double weight = vmafgpu__smooth_kernel(x, 1, inputs, vector, gamma),
-                     coef = fetch(launch.coefs + (own < count ? first + own : 0));
-#pragma unroll 1
-        for (int32_t from = 0; from < inputs; from += AT_ONCE) {
-            const int32_t end = inputs - from < AT_ONCE ? inputs - from : AT_ONCE;
-            for (int32_t i = 0; i < end; i++)
-                terms[i * ROW + own] = 2 * gamma * coef * (x[from + i] - fetch(vector + from + i)) * weight;
-            block_barrier();
-            for (int32_t k = 0; own >= from && own < from + end && k < count; k++)
-                slope -= terms[(own - from) * ROW + k];
-            block_barrier();
+        block_barrier();
+        if (own < count)
+            vmafgpu__way_kernel(x, way, inputs, launch.table + (int64_t)fetch(launch.vectors + first + own) * inputs,
+                                gamma, fetch(launch.coefs + first + own), means + 2 * own);
+        block_barrier();
+        for (int32_t k = 0; own < inputs && k < count; k++) {
+            const double *vector = launch.table + (int64_t)fetch(launch.vectors + first + k) * inputs;
+            slope += (x[own] - fetch(vector + own)) * means[2 * k] + way[own] * means[2 * k + 1];
         }
     }
     if (own < inputs)
-        slopes[own] = quotient(slope * fetch(&s->input[own].slope), fetch(&s->slope));
+        slopes[own] = quotient(-2 * gamma * slope * fetch(&s->input[own].slope), fetch(&s->slope));
     block_barrier();
-    if (own >= VMAFGPU__SLOPES)
-        return;
-    const double by_sum = vmafgpu__smooth_slope(s, slopes, own), code_value = 1.0 / (1 << (launch.bit_depth - 8));
-    store(launch.slopes + own, by_sum);
-    if (launch.weights && own < VMAFGPU__SLOPE_NOISE)
-        store((uint32_t *)&launch.weights->vif[own], bits_of(vmafgpu__slopes_vif_weight(by_sum, code_value)));
-    if (launch.weights && own >= VMAFGPU__SLOPE_ADM) {
-        const int32_t i = own >= VMAFGPU__SLOPE_AIM, at = own - (i ? VMAFGPU__SLOPE_AIM : VMAFGPU__SLOPE_ADM),
-                      scale = at / VMAFGPU__BANDS, band = at % VMAFGPU__BANDS;
-        const double unit = launch.adm < 0 ? 0 : fetch(&s->adm[launch.adm].unit[scale][band]);
-        store((uint32_t *)&launch.weights->adm[scale][i][band],
-              bits_of(vmafgpu__slopes_adm_weight(by_sum, unit, code_value)));
-    }
+    if (own < VMAFGPU__SLOPES)
+        vmafgpu__way_term_of(s, way, slopes, own, &terms[own]);
+    block_barrier();
+    if (own < VMAFGPU__SLOPES)
+        store(launch.slopes + own, vmafgpu__way_slope(terms, own));
+    const double score = map_score(launch, nullptr, 0, 0, means + 2 * VMAFGPU__MAP_SLOPE_THREADS);
+    if (own == 0)
+        store(launch.slopes + VMAFGPU__SLOPES, score);
 }
 
 GPU_KERNEL(vmafgpu_map_slopes, vmafgpu__map_slope_launch, VMAFGPU__MAP_SLOPE_THREADS, 1) {
     map_slopes(launch);
 }
 
-/* Computes each map block's share of the loss, with one thread per map block. */
+/* Adjusts the losses, with one thread per map block. Each thread block computes the factors. */
+GPU_FN void map_adjust(const vmafgpu__map_adjust_launch &launch) {
+    const int32_t index = (int32_t)(block_x() * block_threads() + thread_index());
+    const vmafgpu__map_totals *totals = launch.totals;
+    const double score =
+        map_score(launch.of, &totals->target, launch.vif_variant, launch.adm_variant, (double *)shared_memory());
+    const double lost = quotient(score - fetch(launch.of.slopes + VMAFGPU__SLOPES), fetch(&launch.of.smooth->slope));
+    const int64_t sums[2] = { fetch(&totals->sum[0]), fetch(&totals->sum[1]) };
+    const vmafgpu__map_factors factors = vmafgpu__map_factors_of(lost, sums, float_bits(load(&totals->largest[0])),
+                                                                 float_bits(load(&totals->largest[1])), launch.count);
+    if (index < launch.count)
+        store(launch.shares + index,
+              (float)vmafgpu__map_adjusted(&factors, float_bits(peek((const uint32_t *)launch.shares + index))));
+}
+
+GPU_KERNEL(vmafgpu_map_adjust, vmafgpu__map_adjust_launch, VMAFGPU__MAP_ADJUST_THREADS, 1) {
+    map_adjust(launch);
+}
+
+/* Estimates the loss of each map block, with one thread per map block. */
 GPU_FN void map_shares(const vmafgpu__map_launch &launch) {
     const int32_t index = (int32_t)(block_x() * block_threads() + thread_index());
-    if (index >= launch.map.count)
-        return;
-    const int64_t *sums = launch.map.sums + (int64_t)index * 2 * VMAFGPU__SLOPES;
-    const double share = vmafgpu__map_share(launch.slopes, sums, sums + VMAFGPU__SLOPES, launch.unit);
-    if (launch.out) {
+    const bool is_own = index < launch.map.count;
+    const int64_t *sums = launch.map.sums + (int64_t)(is_own ? index : 0) * 2 * VMAFGPU__SLOPES,
+                  *ideal = sums + VMAFGPU__SLOPES;
+    const float estimate =
+        is_own ? vmafgpu__map_estimate(vmafgpu__map_share(launch.slopes, sums, ideal, launch.unit)) : 0;
+    if (is_own && launch.out) {
         for (int32_t i = 0; i < VMAFGPU__SLOPES; i++)
             store(launch.out[index].sums + i, VMAFGPU__FETCH(&sums[i]));
-        store(&launch.out[index].loss, share);
+        store(&launch.out[index].loss, (double)estimate);
     }
-    if (launch.shares)
-        store(launch.shares + index, (float)share);
+    if (is_own && launch.shares)
+        store(launch.shares + index, estimate);
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+        const bool is_of_sign = (estimate < 0) == (i == 1);
+        const int64_t sum = warp_sum(is_of_sign ? vmafgpu__map_integer(estimate) : 0);
+        const uint32_t largest = warp_max(is_of_sign ? bits_of(estimate) & 0x7fffffff : 0);
+        if (lane_index() == 0 && largest) {
+            map_add(&launch.totals->sum[i], sum);
+            atomic_max(&launch.totals->largest[i], largest);
+        }
+    }
+#pragma unroll
+    for (int k = 0; k < VMAFGPU__SCALES; k++) {
+        const int64_t information = warp_sum(is_own ? fetch(ideal + VMAFGPU__SLOPE_VIF + k) : 0),
+                      noise = warp_sum(is_own ? fetch(ideal + VMAFGPU__SLOPE_NOISE + k) : 0);
+        if (lane_index() == 0) {
+            map_add(&launch.totals->target.vif[k].numerator[launch.vif_variant], information);
+            map_add(&launch.totals->target.vif[k].flat_noise, noise);
+        }
+    }
 }
 
 GPU_KERNEL(vmafgpu_map_shares, vmafgpu__map_launch, VMAFGPU__MAP_THREADS, 4) {
@@ -9537,6 +9616,7 @@ GPU_KERNEL(vmafgpu_map_shares, vmafgpu__map_launch, VMAFGPU__MAP_THREADS, 4) {
  *   vif      the adjoint of the filter of VIF, and the derivatives of the next scale
  *   bands    the derivatives of ADM with respect to the coefficients
  *   wavelet  the adjoint of the wavelet of ADM
+ * For pushed pairs, the kernel `weights` computes the derivatives of the prediction first.
  */
 
 GPU_FN float slopes_load(const float *p) {
@@ -10146,4 +10226,60 @@ SLOPES_BANDS_KERNEL(3, 3, 4)
 
 GPU_KERNEL(vmafgpu_slopes_wavelet, vmafgpu__slopes_adm_launch, VMAFGPU__SLOPES_THREADS, 4) {
     slopes_wavelet(launch);
+}
+
+/* Computes the derivatives (slopes) of the prediction with respect to the sums, and from these the weights, in a single
+ * block. A thread processes support vectors first, then one input of the model, and finally one of the sums. The
+ * contributions of the support vectors are computed in parallel and added up in order. */
+GPU_FN void slopes_weights(const vmafgpu__slopes_weights_launch &launch) {
+    constexpr int32_t AT_ONCE = VMAFGPU__SLOPES_INPUTS, ROW = VMAFGPU__SLOPES_THREADS + 1;
+    const vmafgpu__map_slope_launch &of = launch.of;
+    const vmafgpu__smooth *s = of.smooth;
+    double *x = (double *)shared_memory(), *slopes = x + VMAFGPU__SMOOTH_EXTRACTORS;
+    double *terms = slopes + VMAFGPU__SMOOTH_EXTRACTORS;
+    const int32_t inputs = fetch(&s->inputs), vectors = fetch(&s->vectors), own = (int32_t)thread_index();
+    const double gamma = fetch(&s->gamma);
+    double slope = 0;
+    if (own == 0) {
+        vmafgpu__smooth_inputs(s, nullptr, x, 1);
+        for (int32_t i = 0; i < inputs; i++)
+            x[i] = fetch(&s->input[i].slope) * x[i] + fetch(&s->input[i].intercept);
+    }
+    block_barrier();
+#pragma unroll 1
+    for (int32_t first = 0; first < vectors; first += VMAFGPU__SLOPES_THREADS) {
+        const int32_t count = vectors - first < VMAFGPU__SLOPES_THREADS ? vectors - first : VMAFGPU__SLOPES_THREADS;
+        const double *vector = of.table + (int64_t)fetch(of.vectors + (own < count ? first + own : 0)) * inputs;
+        const double weight = vmafgpu__smooth_kernel(x, 1, inputs, vector, gamma),
+                     coef = fetch(of.coefs + (own < count ? first + own : 0));
+#pragma unroll 1
+        for (int32_t from = 0; from < inputs; from += AT_ONCE) {
+            const int32_t end = inputs - from < AT_ONCE ? inputs - from : AT_ONCE;
+            for (int32_t i = 0; i < end; i++)
+                terms[i * ROW + own] = 2 * gamma * coef * (x[from + i] - fetch(vector + from + i)) * weight;
+            block_barrier();
+            for (int32_t k = 0; own >= from && own < from + end && k < count; k++)
+                slope -= terms[(own - from) * ROW + k];
+            block_barrier();
+        }
+    }
+    if (own < inputs)
+        slopes[own] = quotient(slope * fetch(&s->input[own].slope), fetch(&s->slope));
+    block_barrier();
+    if (own >= VMAFGPU__SLOPES)
+        return;
+    const double by_sum = vmafgpu__smooth_slope(s, slopes, own), code_value = 1.0 / (1 << (launch.bit_depth - 8));
+    if (own < VMAFGPU__SLOPE_NOISE)
+        store((uint32_t *)&launch.weights->vif[own], bits_of(vmafgpu__slopes_vif_weight(by_sum, code_value)));
+    if (own >= VMAFGPU__SLOPE_ADM) {
+        const int32_t i = own >= VMAFGPU__SLOPE_AIM, at = own - (i ? VMAFGPU__SLOPE_AIM : VMAFGPU__SLOPE_ADM),
+                      scale = at / VMAFGPU__BANDS, band = at % VMAFGPU__BANDS;
+        const double unit = launch.adm < 0 ? 0 : fetch(&s->adm[launch.adm].unit[scale][band]);
+        store((uint32_t *)&launch.weights->adm[scale][i][band],
+              bits_of(vmafgpu__slopes_adm_weight(by_sum, unit, code_value)));
+    }
+}
+
+GPU_KERNEL(vmafgpu_slopes_weights, vmafgpu__slopes_weights_launch, VMAFGPU__SLOPES_THREADS, 1) {
+    slopes_weights(launch);
 }

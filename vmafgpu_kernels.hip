@@ -161,6 +161,9 @@ GPU_FN void atomic_add(uint32_t *p, uint32_t v) {
 GPU_FN void atomic_or(uint32_t *p, uint32_t v) {
     (void)__hip_atomic_fetch_or((GPU_GLOBAL uint32_t *)p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
+GPU_FN void atomic_max(uint32_t *p, uint32_t v) {
+    (void)__hip_atomic_fetch_max((GPU_GLOBAL uint32_t *)p, v, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
 GPU_FN uint32_t atomic_claim(uint32_t *p) {
     return __hip_atomic_fetch_add((GPU_GLOBAL uint32_t *)p, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }

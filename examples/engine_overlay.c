@@ -9,8 +9,8 @@
  * RGB or Vulkan images push them without conversion, as in vulkan_frames.c. On the CPU, a push scores the pair before
  * it returns, so an engine without a GPU must score on a separate thread. Output with `cpu`:
  *
- *         frame 0: VMAF 60.945, largest loss 0.638 at 32, 80
- *         frame 1: VMAF 64.654, largest loss 2.015 at 224, 96
+ *         frame 0: VMAF 60.945, largest loss 0.703 at 32, 80
+ *         frame 1: VMAF 64.654, largest loss 0.910 at 224, 96
  *         ...
  *         60 frames drawn, 60 scored, 0 skipped; 60 scores equal those of single pairs
  */

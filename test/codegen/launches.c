@@ -134,6 +134,7 @@ static void edits(const vmafgpu__plan *plan, int lanes) {
           (unsigned)vmafgpu__edit_change_shared(VMAFGPU__SMOOTH_EXTRACTORS));
     print(vmafgpu__edit_kernels[VMAFGPU__MAP_FINALISE], lanes, VMAFGPU__MAP_FINALISE_THREADS, 0);
     print(vmafgpu__edit_kernels[VMAFGPU__MAP_SLOPES], lanes, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED);
+    print(vmafgpu__edit_kernels[VMAFGPU__MAP_ADJUST], lanes, VMAFGPU__MAP_ADJUST_THREADS, VMAFGPU__MAP_SCORE_SHARED);
     print(vmafgpu__edit_kernels[VMAFGPU__MAP_SHARES], lanes, VMAFGPU__MAP_THREADS, 0);
     print(vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_WAVELET], lanes, VMAFGPU__SLOPES_THREADS,
           VMAFGPU__SLOPES_MERGE_SHARED);

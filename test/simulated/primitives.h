@@ -222,6 +222,13 @@ GPU_FN void atomic_or(uint32_t *p, uint32_t v) {
     bits |= v;
     memcpy(at, &bits, sizeof bits);
 }
+GPU_FN void atomic_max(uint32_t *p, uint32_t v) {
+    unsigned char *const at = simulated::machine.global_write(p, sizeof v, sizeof v, "atomic_max");
+    uint32_t largest;
+    memcpy(&largest, at, sizeof largest);
+    largest = v > largest ? v : largest;
+    memcpy(at, &largest, sizeof largest);
+}
 GPU_FN uint32_t atomic_claim(uint32_t *p) {
     unsigned char *const at = simulated::machine.global_change(p, sizeof *p, "atomic_claim");
     uint32_t before;

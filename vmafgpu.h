@@ -13641,7 +13641,7 @@ typedef struct vmafgpu__slopes_functions {
      * derivatives, in columns first..end-1. */
     void (*cubes)(const uint32_t *column_sum, const uint32_t *centre, const int32_t *const *signal, const int *shift,
                   const float *unit, const float *weight, int first, int end, float *const *u, float *all);
-    /* Sum three rows, and then every three neighbouring columns: the adjoint of the mask, without its edges. Afterwards,
+    /* Sum three rows, and then every three neighbouring columns: the adjoint of the mask, without its edges. Finally,
      * `box_along` adds `own` and divides the result by 30. */
     void (*box_down)(const float *above, const float *own, const float *below, int w, float *out);
     void (*box_along)(const float *line, const float *own, int w, float *out);

@@ -100,8 +100,8 @@ static void push(vmafgpu *context, const film *f, int64_t i) {
     }
 }
 
-/* Runs one context for about `o->seconds`. If `slopes` is not NULL, it receives the slopes of each pair. Returns the seconds per pair. If the fastest pair took less than *least,
- * sets *least to its time. */
+/* Runs one context for about `o->seconds`. If `slopes` is not NULL, it receives the slopes of each pair. Returns the
+ * seconds per pair. If the fastest pair took less than *least, sets *least to its time. */
 static double run(const film *f, int threads, const options *o, float *slopes, double *least) {
     vmafgpu *context = open_context(f, threads, o->mask, slopes != NULL);
     int64_t pairs = -2;

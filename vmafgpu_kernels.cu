@@ -9500,7 +9500,6 @@ GPU_FN double map_score(const vmafgpu__map_slope_launch &launch, const vmafgpu__
 /* Computes the slopes of maps, in a single thread block. A thread processes support vectors first, then one input of
  * the model, and finally one of the sums. */
 GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
-    constexpr int32_t AT_ONCE = VMAFGPU__MAP_SLOPE_INPUTS, ROW = VMAFGPU__MAP_SLOPE_THREADS + 1;
     const vmafgpu__smooth *s = launch.smooth;
     double *x = (double *)shared_memory(), *way = x + VMAFGPU__SMOOTH_EXTRACTORS;
     double *slopes = way + VMAFGPU__SMOOTH_EXTRACTORS;

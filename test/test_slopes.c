@@ -850,8 +850,6 @@ static void check_refused(void) {
         { NULL, "features", VMAFGPU_ERROR_ARGUMENT, "config.slopes: requires a model (1)" },
         { "vmaf_v0.6.1", "range", VMAFGPU_ERROR_ARGUMENT, "config.slopes: out of range (2)" },
         { "vmaf_v0.6.1", "predict", VMAFGPU_ERROR_ARGUMENT, "config.slopes: conflicts with config.predict_only" },
-        { "vmaf_v0.6.1", "cuda", VMAFGPU_ERROR_BACKEND, "config.slopes: slopes are not supported on GPUs" },
-        { "vmaf_v0.6.1", "hip", VMAFGPU_ERROR_BACKEND, "config.slopes: slopes are not supported on GPUs" },
         { "vmaf_v0.6.1", "auto", VMAFGPU_OK, "" },
     };
     pair p = make_pair(320, 240, 8, DULL, 1);

@@ -3558,8 +3558,8 @@ enum {
     VMAFGPU__SLOPES_MERGE_HEIGHT = 16, /* rows of its output */
     VMAFGPU__SLOPES_MERGE_SHARED = 4 * 2 * (int)VMAFGPU__SLOPES_MERGE_HEIGHT * ((int)VMAFGPU__SLOPES_MERGE_WIDTH + 2),
     VMAFGPU__SLOPES_INPUTS = 16, /* inputs of the model that are processed at the same time */
-    VMAFGPU__SLOPES_WEIGHTS_SHARED = (2 * (int)VMAFGPU__SMOOTH_EXTRACTORS +
-                                      (int)VMAFGPU__SLOPES_INPUTS * ((int)VMAFGPU__SLOPES_THREADS + 1)) * 8
+    VMAFGPU__SLOPES_WEIGHTS_SHARED =
+        (2 * (int)VMAFGPU__SMOOTH_EXTRACTORS + (int)VMAFGPU__SLOPES_INPUTS * ((int)VMAFGPU__SLOPES_THREADS + 1)) * 8
 };
 
 /* Number of columns of the picture that a VIF block writes. */

@@ -1266,8 +1266,8 @@ typedef struct vmafgpu_config {
                                              memory per pixel, plus 900 bytes per column and thread. Without `live`,
                                              pairs that wait for the motion of later references need more: 5 bytes per
                                              pixel, or 7 if samples have more than 8 bits. On a GPU, slopes need 27
-                                             bytes of device memory per pixel, and vmafgpu_slopes_next() requires
-                                             `live` */
+                                             bytes of device memory per pixel, vmafgpu_slopes_next() requires `live`,
+                                             and v1 models are refused */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------

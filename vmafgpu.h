@@ -178,17 +178,17 @@
  *
  * The value of a block is its share of the loss of the frame, in points of the prediction of the first model, before
  * transform and clip. The loss of the frame is the prediction for the reference compared with itself, minus the
- * prediction for the pair. The values of all blocks add up to the loss of the frame (to 0.001 points), and no value is
- * larger than this total:
- *   - Between the pair and the reference, the slopes of the prediction change. The library averages them along the
- *     straight line from the model inputs of the pair to those of the reference. This gives the effect of each VIF or
- *     ADM sum. Each block gets a part of this effect in proportion to the change in its own sum.
- *   - A negative value means that the block is better than its reference, in the view of the model. If the total is
- *     negative, negative values are at most as large as the total. If positive and negative values nearly cancel each
- *     other, both are reduced until no value is larger than the total, so a frame with a loss of 0 has an empty map.
+ * prediction for the pair. The values of all blocks add up to the loss of the frame (to 0.001 points), and no value
+ * exceeds this total in magnitude:
+ *   - The derivatives of the prediction with respect to its inputs vary between the pair and the reference. The library
+ *     averages them along the straight line from the model inputs of the pair to those of the reference. This gives the
+ *     effect of each VIF or ADM sum. Each block gets a part of this effect in proportion to the change in its own sum.
+ *   - A negative value means that the block is better than its reference, according to the model. If positive and
+ *     negative values nearly cancel each other, both are reduced until no value exceeds the total, so all values are 0
+ *     if the loss is 0.
  *   - Model inputs that are not VIF or ADM columns, such as motion or CAMBI, keep their values.
- *   - The values rank blocks, but they do not tell exactly what happens if a block is restored alone, because the model
- *     is not linear, and because a block also changes the sums of its neighbours: use vmafgpu_edit_try() for this.
+ *   - The values rank blocks, but they do not predict the exact change if a block is restored alone: the model is not
+ *     linear, and a block also changes the sums of its neighbours. Use vmafgpu_edit_try() for this.
  *
  * SLOPES show how the score changes with each luma sample: vmafgpu_slopes_next() computes the derivative of the
  * prediction of the first model, for use in filters, encoders and training. vmafgpu_edit_slopes() computes the slopes
@@ -201,7 +201,7 @@
  * score, but does not necessarily improve the picture, not even with neg models.
  *
  *     vmafgpu_slopes_next(v, slopes, 0, VMAFGPU_MEMORY_HOST);                 // requires cfg.slopes
- *     vmafgpu_push(v, &ref, &dist);                                           // with cfg.live, writes the slopes
+ *     vmafgpu_push(v, &ref, &dist);                                           // on the CPU with cfg.live: writes them
  *     for (int64_t k = 0; k < (int64_t)cfg.width * cfg.height; k++)
  *         value += slopes[k] * change[k];                                     // VMAF points, for small changes
  *
@@ -431,8 +431,8 @@
  *     unchanged. Each score is bit-identical to the score that libvmaf computes for the last frame of a clip that ends
  *     with this pair. motion2 is never lower than without config.live, so most scores are slightly higher. Pooling uses
  *     these scores.
- *   - vmafgpu_try_push(), _next_score(), _reusable_count(), _request_map(), _stream_wait() and _after_stream() never
- *     wait for a GPU.
+ *   - vmafgpu_try_push(), _next_score(), _reusable_count(), _request_map(), _slopes_next(), _stream_wait() and
+ *     _after_stream() never wait for a GPU.
  *     vmafgpu_push(), _acquire_pair(), _flush(), _reset(), _close(), _wait() and calls for single pairs and edits can
  *     wait. vmafgpu_open() takes a quarter of a second or more if it opens a GPU. On the CPU, vmafgpu_try_push() scores
  *     the pair during the call.
@@ -512,7 +512,8 @@
  *                                  maps of the process to this file, with configs, models, frames and results.
  *                                  `build/replay file` (make build/replay) repeats them and compares the results. For
  *                                  frames and edits in GPU memory, only the structs are recorded, not the samples. Maps
- *                                  that a GPU computes are requested again, but not compared.
+ *                                  that a GPU computes are requested again, but not compared. Calls of
+ *                                  vmafgpu_slopes_next() are not recorded.
  *                                  VMAFGPU_RECORD_SIZE limits the size of the file (default 256 MiB);
  *                                  VMAFGPU_RECORD_HASHES stores hashes of frames instead of samples. A build with this
  *                                  switch has global state, and its calls take longer
@@ -544,11 +545,10 @@
  *     GPUs are opened at the same time, each by a separate thread; these threads end before vmafgpu_open() returns.
  *
  * STACK on the CPU, in optimised x86-64 builds made with GCC or clang. Measured: 6 kB for vmafgpu_open(), 8 kB for
- * vmafgpu_model_parse(), up to 24 kB for other calls, and 15 kB for a task of config.parallel_for. Tests fail above
- * 48 kB for calls and 16 kB for tasks. Bounds from GCC's call graph (-O2, x86-64), excluding callbacks and the C
- * library: at most 36 kB for calls and 26 kB for tasks. They rely on what test/stack.awk assumes about calls through
- * pointers. Tests run calls and tasks on stacks of these sizes. Unoptimised builds and sanitizers need more. Calls that
- * use a GPU need additional stack for the driver.
+ * vmafgpu_model_parse(), up to 24 kB for other calls, and 15 kB for a task of config.parallel_for. Bounds from GCC's
+ * call graph (-O2, x86-64), excluding callbacks and the C library: at most 36 kB for calls and 26 kB for tasks. They
+ * rely on what test/stack.awk assumes about calls through pointers. On x86-64, tests run calls and tasks on stacks of
+ * these sizes. Unoptimised builds and sanitizers need more. Calls that use a GPU need additional stack for the driver.
  *
  * INSTRUCTION SETS. The CPU backend uses AVX-512, AVX2, NEON or plain C. The choice is made at open and depends on the
  * processor and the operating system. AVX-512 is used only on processors that support VNNI (Cascade Lake, Zen 4 and
@@ -1266,8 +1266,9 @@ typedef struct vmafgpu_config {
                                              memory per pixel, plus 900 bytes per column and thread. Without `live`,
                                              pairs that wait for the motion of later references need more: 5 bytes per
                                              pixel, or 7 if samples have more than 8 bits. On a GPU, slopes need 27
-                                             bytes of device memory per pixel, vmafgpu_slopes_next() requires `live`,
-                                             and v1 models are refused */
+                                             bytes of device memory per pixel, and vmafgpu_slopes_next() requires
+                                             `live`, one GPU, and a model other than v1. With AUTO, contexts that do not
+                                             meet these requirements use the CPU */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -1624,14 +1625,15 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
  *     with one thread and vector code, the call takes about twice as long as scoring the frame. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory);
 
-/* Requests the slopes of the next pair that is pushed and scored. They are those that vmafgpu_edit_slopes() computes
- * for the same pair; motion is the motion of the clip. Requires config.slopes, but neither config.max_edit_size nor a
- * base.
- *   - `slopes`, `pitch` and `memory`: as with vmafgpu_edit_slopes(). The memory is in use until the slopes are written.
+/* Requests the slopes of the next pair that is pushed and scored. They equal the slopes that vmafgpu_edit_slopes()
+ * computes for this pair, but motion is that of the clip. Requires config.slopes, but neither config.max_edit_size nor
+ * a base.
+ *   - `slopes`, `pitch` and `memory`: as with vmafgpu_edit_slopes(). Host memory is in use until the slopes are
+ *     written, device memory until vmafgpu_reusable_count() includes the pair.
  *   - A request is for one pair. The request remains pending if the push fails or returns VMAFGPU_AGAIN, or if
  *     subsample leaves the pair out. Another request before the push replaces it. To cancel it, pass NULL.
- *   - The slopes are written by the call that makes the score of the pair ready, after config.on_score has been called
- *     for that score. With config.live, or if the model does not use motion, this call is the push of the pair.
+ *   - On the CPU, slopes are written by the call that makes the score of the pair ready, after config.on_score has been
+ *     called for that score. With config.live, or if the model does not use motion, this call is the push of the pair.
  *     Otherwise the score depends on the motion of later references: the slopes are written by a later push,
  *     vmafgpu_push_following() or vmafgpu_flush(). Use one plane of memory for each pair whose score is not ready.
  *   - vmafgpu_reset() and vmafgpu_close() cancel all requests, also those of pairs whose score is not ready. Planes of
@@ -1642,7 +1644,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, 
  *   - If a call writes slopes, it discards the base of vmafgpu_edit_begin().
  *   - Pairs without slopes have no extra cost, except that the CPU copies the luma of every pair. With slopes, a pair
  *     takes as long as scoring it and calling vmafgpu_edit_slopes().
- *   - A context with slopes does not share its work with others in vmafgpu_push_many(). */
+ *   - vmafgpu_push_many() does not share work between a context with slopes and other contexts. */
 VMAFGPU_API vmafgpu_result vmafgpu_slopes_next(vmafgpu *context, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory);
 
 /* Requests a map that shows which parts of a frame lower its VMAF score. The map is computed for the next pair that is
@@ -2998,15 +3000,16 @@ VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double 
 /* ---- maps: losses that add up ---- */
 
 /* The losses of all blocks add up to the change in the smooth prediction between the base and the target, which is the
- * reference compared with itself. The way is the straight line between the model inputs of the base and those of the
- * target. The part of an input is the mean derivative of the prediction on the way times the change in the input; the
- * parts of all inputs add up. An input is a sum of terms, one per sum of the frame. VIF terms are proportional to their
- * sums, and ADM terms are cube roots. Each block gets a share of a term in proportion to the change in its own sum.
+ * reference compared with itself. The path ("way" in names) is the straight line between the model inputs of the base
+ * and those of the target. The part of an input is the mean derivative of the prediction on the path times the change
+ * in the input; the parts of all inputs add up. An input is a sum of terms, one per sum of the frame. VIF terms are
+ * proportional to their sums, and ADM terms are cube roots. Each block gets a share of a term in proportion to the
+ * change in its own sum.
  *
- * A single block changes the sums by little. Therefore, the secants of the cube roots at the beginning of the way rank
- * the blocks better than the secants over the whole way, but they would make the total too large. So the slopes are
- * those at the beginning, multiplied by a factor that restores the total. There is one factor for all terms that raise
- * the prediction and another for those that lower it. This way, all factors are in the range from 0 to 3.
+ * A single block changes the sums by little. Therefore, the secants of the cube roots at the beginning of the path
+ * rank the blocks better than the secants over the whole path, but the former would make the total too large. So the
+ * slopes are those at the beginning, multiplied by a factor that restores the total. There is one factor for all terms
+ * that raise the prediction and another for those that lower it. This way, all factors are in the range from 0 to 3.
  *
  * When the slopes are computed, the sums of the target are not yet known: they are estimated from the denominators,
  * because the numerators would be equal to them, apart from rounding. The last step corrects the total; see
@@ -3048,7 +3051,7 @@ VMAFGPU__FN void vmafgpu__way_of(const vmafgpu__smooth *s, const double *x, doub
         way[i] = VMAFGPU__FETCH(&s->input[i].slope) * (vmafgpu__way_target(s, i, x[i]) - x[i]);
 }
 
-/* Integrates the value of the kernel function for a support vector along the way, which begins at x. means[0] receives
+/* Integrates the value of the kernel function for a support vector along the path, which begins at x. means[0] receives
  * the mean of the value, means[1] the mean of its product with the position, which is 0 to 1. Both are multiplied by
  * `coef`. */
 VMAFGPU__FN void vmafgpu__way_kernel(const double *x, const double *way, int inputs, const double *vector, double gamma,
@@ -3071,9 +3074,9 @@ VMAFGPU__FN void vmafgpu__way_kernel(const double *x, const double *way, int inp
     means[1] = coef * moment;
 }
 
-/* A sum of the frame. slope: of the prediction, at the beginning of the way. part: effect of this sum on the prediction
- * over the whole way. linear: the same, if the slope did not change. The VIF noise has the values of the VIF
- * information of its scale, except for the slope, because the two form one term. */
+/* A sum of the frame. slope: of the prediction, at the beginning of the path. part: effect of this sum on the
+ * prediction over the whole path. linear: effect of this sum if the slope were constant. The VIF noise has the values
+ * of the VIF information of its scale, except for the slope, because the two form one term. */
 typedef struct vmafgpu__way_term {
     double slope, part, linear;
 } vmafgpu__way_term;
@@ -3217,7 +3220,8 @@ VMAFGPU__FN int64_t vmafgpu__map_integer(float estimate) {
 }
 
 /* Returns a cube root of the base, or of the target if `target` is not NULL. `which`: index in [2][SCALES][BANDS]; the
- * second half are the impairments. variant: the ADM variant whose sums the target contains; others do not change. */
+ * second half are the impairments. variant: the ADM variant whose sums the target contains; the roots of other variants
+ * are those of the base. */
 VMAFGPU__FN double vmafgpu__map_root(const vmafgpu__smooth *s, const vmafgpu__sums *target, int variant, int extractor,
                                      int which) {
     const int own = VMAFGPU__FETCH(&s->adm_variant[extractor]), of_aim = which >= VMAFGPU__MAP_ROOTS / 2;
@@ -14093,8 +14097,8 @@ typedef struct vmafgpu__slopes_functions {
      * derivatives, in columns first..end-1. */
     void (*cubes)(const uint32_t *column_sum, const uint32_t *centre, const int32_t *const *signal, const int *shift,
                   const float *unit, const float *weight, int first, int end, float *const *u, float *all);
-    /* Sum three rows, and then every three neighbouring columns: the adjoint of the mask, without its edges. Finally,
-     * `box_along` adds `own` and divides the result by 30. */
+    /* These two functions compute the adjoint of the mask, without its edges. `box_down` adds three rows. `box_along`
+     * adds every three neighbouring columns, then `own`, and divides the result by 30. */
     void (*box_down)(const float *above, const float *own, const float *below, int w, float *out);
     void (*box_along)(const float *line, const float *own, int w, float *out);
     /* Computes the derivatives of a band: side * (u - mask). uses_impairment, which is 0 or -1, selects element [0] or
@@ -34718,9 +34722,9 @@ struct vmafgpu__gpu_edits {
     uint64_t sums, blocks, shares; /* memory for maps, enough for map_space blocks */
     int map_space;
     /* Events, which are NULL if there are no maps or slopes of pairs: */
-    void *mapped;  /* after the latest map or slopes of a pair */
-    void *scored;  /* once the input of a map or of slopes is complete */
-    void *weighed; /* once the weights of slopes are complete */
+    void *mapped;  /* recorded after the latest map or slopes of a pair */
+    void *scored;  /* recorded when the input of a map or of slopes is complete */
+    void *weighed; /* recorded when the weights of slopes are complete */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
     const vmafgpu__edit_lane *reading; /* the lane whose results are being read */
     int shown[VMAFGPU__SLOPES];        /* index in a record of each sum that is reported, or -1 */
@@ -35382,8 +35386,8 @@ static void vmafgpu__launch_slopes_adm(vmafgpu *v, void *stream) {
     }
 }
 
-/* Launches the kernel that writes the slopes of ADM to `out`, or adds them to those of VIF. If the model does not use
- * ADM, `out` is complete, unless it does not use VIF either: all slopes are then 0. */
+/* Launches the kernel that writes the slopes of ADM to `out`, or adds them to those of VIF. If the model uses only VIF,
+ * `out` is already complete. If it uses neither, sets all slopes to 0. */
 static void vmafgpu__launch_slopes_last(vmafgpu *v, uint64_t out, ptrdiff_t pitch, void *stream) {
     vmafgpu__slopes_adm_launch launch;
     if (v->edits->adm) {

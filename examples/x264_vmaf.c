@@ -6,7 +6,7 @@
  *
  *     x264_vmaf --crf 30 reference.y4m coded.264
  *     x264_vmaf --target 90 --percentile 5 --segment 5 reference.y4m coded.264
- *     x264_vmaf --crf 30 --slopes --bound 3 --rounds 3 reference.y4m coded.264
+ *     x264_vmaf --crf 30 --slopes --bound 1 --rounds 3 --model vmaf_v0.6.1neg reference.y4m coded.264
  *     x264_vmaf --crf 30 --map --strength 2 reference.y4m coded.264
  *
  * Input is an 8-bit 4:2:0 y4m file, or `-` for standard input. The program keeps the whole clip in memory. Output is a
@@ -17,21 +17,22 @@
  *         10 frames, 1090.560 kbit/s, 8 encodes: vmaf 93.594, neg 92.036, v1 91.686, ssim 0.90507, psnr 35.435
  *
  * General options:
- *   --crf N            constant rate factor, 1 to 51; default 23. With --target, the first guess
+ *   --crf N            constant rate factor, 1 to 51; default 23. With --target, the search starts at this CRF
  *   --preset NAME      preset of x264; default medium
  *   --tune NAME        tuning of x264; default none
  *   --x264 OPTIONS     more options of x264: NAME=VALUE, separated by colons
  *   --model NAME       model for --target, --slopes, --map and the percentile; default vmaf_v0.6.1
  *   --percentile P     percentile of the frame scores, 0 to 100; default 5
- *   --segment N        codes each N frames separately, each segment with a CRF of its own; default: the whole clip
+ *   --segment N        encodes every N frames separately, each segment with its own CRF; default: the whole clip
  *   --frames N         reads only the first N frames
  *   --threads N        threads of x264 and of vmafgpu; default 1. The stream depends on this number
  *   --recon FILE       writes the reconstruction of the encoder, which equals the decoded stream, as y4m
  *   --moved FILE       writes the clip that was passed to x264, as y4m
  *
  * --target SCORE finds, for each segment, the highest integer CRF for which the percentile is at least SCORE. All CRFs
- * of a step are scored in one pass over the reference, with vmafgpu_push_many(). The next higher CRF is always encoded
- * too, and its score is below SCORE. If the score does not fall steadily with the CRF, a larger CRF may reach SCORE.
+ * of a step are scored in one pass over the reference, with vmafgpu_push_many(). Unless the result is 51, the next
+ * higher CRF is encoded too; its score is below SCORE. If the score does not fall steadily with the CRF, a larger CRF
+ * may reach SCORE.
  *
  * --slopes moves the luma of the source before encoding. Each round encodes the clip, computes the derivative of the
  * score by each sample of the reconstruction, and moves the source in this direction.
@@ -39,7 +40,8 @@
  *   --rounds N         number of rounds, 1 to 50; default 3, with --map alone 1
  *
  * --map changes the quantiser of each macroblock. Each round encodes the clip, computes how much of the score is lost
- * in each macroblock, and lowers the quantiser where a squared error costs more than on average.
+ * in each macroblock, lowers the quantiser where a squared error costs more score than on average, and raises it
+ * elsewhere, by at most 4.
  *   --strength S       quantiser steps per doubling of that cost, 0.01 to 6; default 1.5
  */
 #define VMAFGPU_IMPLEMENTATION

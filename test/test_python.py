@@ -753,17 +753,17 @@ class Torch(unittest.TestCase):
         module = sys.modules["vmafgpu_torch"] if "vmafgpu_torch" in sys.modules else __import__("vmafgpu_torch")
         for n in range(12):
             vmafgpu.torch_score(self.r[:, :64 + n], self.d[:, :64 + n])
-        self.assertEqual(len(module._drawers), module._CONTEXTS)
+        self.assertEqual(len(module._contexts), module._CONTEXTS)
         for _ in range(3):
             self.gradient()
-        before = list(module._drawers.values())[-1]
+        before = list(module._contexts.values())[-1]
         if not os.path.exists("/proc/self/statm"):
             return
         with open("/proc/self/statm") as file:
             pages = int(file.read().split()[1])
         for _ in range(40):
             self.gradient()
-        self.assertIs(before, list(module._drawers.values())[-1])
+        self.assertIs(before, list(module._contexts.values())[-1])
         with open("/proc/self/statm") as file:
             self.assertLess(int(file.read().split()[1]) - pages, 40 * 96 * 128 * 4 * 4 // 4096 // 2)
 

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 the vmafgpu authors
 # SPDX-License-Identifier: BSD-2-Clause-Patent
-"""VMAF as a loss in PyTorch: the exact score forward, the slopes of vmafgpu_edit_slopes() backward.
+"""VMAF as a loss in PyTorch. The forward pass computes the exact score, the backward pass uses its slopes.
 
     import vmafgpu
     loss = vmafgpu.torch_loss(reference, distorted)     # 100 minus the mean score; a scalar of type float64
@@ -39,30 +39,30 @@ __all__ = ["torch_loss", "torch_score"]
 _CONTEXTS = 8                       # number of contexts that are kept for later calls
 _KINDS = {torch.uint8: "|u1", torch.int16: "<i2"}
 
-class _Drawer:
+class _Context:
     """A context of the library, and descriptions of the four frames that it compares."""
     def __init__(self, scorer: Any) -> None:
         self.scorer = scorer
         self.pictures = [vmafgpu._Picture(scorer) for _ in range(4)]
 
-_drawers: "collections.OrderedDict[Any, _Drawer]" = collections.OrderedDict()
+_contexts: "collections.OrderedDict[Any, _Context]" = collections.OrderedDict()
 _lock = threading.Lock()
 
-def _drawer(shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, model: Any, threads: int) -> _Drawer:
+def _context(shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, model: Any, threads: int) -> _Context:
     """Returns a context, which only this thread uses. The contexts that were not used for the longest time are closed,
     as soon as no thread uses them."""
     key = (shape, device, bit_depth, repr(model), threads, threading.get_ident(), len(vmafgpu._forks))
     with _lock:
-        drawer = _drawers.pop(key, None)
-    if drawer is None:
+        context = _contexts.pop(key, None)
+    if context is None:
         gpu: Any = {} if device[0] == "cpu" else {"gpu": {"device": device[1], "frame_memory": "device"}}
-        drawer = _Drawer(vmafgpu.Scorer(shape[1], shape[0], models=[model], chroma="400", bit_depth=bit_depth,
+        context = _Context(vmafgpu.Scorer(shape[1], shape[0], models=[model], chroma="400", bit_depth=bit_depth,
                                         backend=device[0], threads=threads, slopes=1, max_edit_size=1, **gpu))
     with _lock:
-        _drawers[key] = drawer
-        while len(_drawers) > _CONTEXTS:
-            _drawers.popitem(last=False)
-    return drawer
+        _contexts[key] = context
+        while len(_contexts) > _CONTEXTS:
+            _contexts.popitem(last=False)
+    return context
 
 def _code_values(what: str, tensor: torch.Tensor, bit_depth: int) -> torch.Tensor:
     """Returns packed code values of type uint8 or int16."""
@@ -91,8 +91,8 @@ def _measure(reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int, i
     """Returns the scores of pictures of shape (pictures, height, width), and their slopes."""
     count, height, width = distorted.shape
     device = _device(distorted)
-    drawer = _drawer((height, width), device, bit_depth, model, threads or torch.get_num_threads())
-    scorer, lib = drawer.scorer, vmafgpu.lib
+    context = _context((height, width), device, bit_depth, model, threads or torch.get_num_threads())
+    scorer, lib = context.scorer, vmafgpu.lib
     stream = 1 if device[0] == "cpu" else torch.cuda.current_stream(distorted.device).cuda_stream or 1
     sides = [_code_values(name, side, bit_depth) for name, side in (("reference", reference), ("distorted", distorted))]
     slopes = torch.empty(distorted.shape, dtype=torch.float32, device=distorted.device) if needs_slopes else None
@@ -103,9 +103,9 @@ def _measure(reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int, i
         if not 0 <= n < count:
             return None
         tensor = sides[side][n]
-        drawer.pictures[at].fill(vmafgpu.View(tensor.data_ptr(), (height, width), None, _KINDS[tensor.dtype], device,
+        context.pictures[at].fill(vmafgpu.View(tensor.data_ptr(), (height, width), None, _KINDS[tensor.dtype], device,
                                               tensor, stream))
-        return drawer.pictures[at].pointer
+        return context.pictures[at].pointer
 
     with scorer._guard:
         if device[0] != "cpu":

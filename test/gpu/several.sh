@@ -1,8 +1,9 @@
 #!/bin/bash
 # Tests and measures several GPUs: opening, frames per second from device, pinned and pageable memory and from files,
-# and a clip during which one GPU fails. All scores must equal those of the CPU. Timings decide no test.
+# and a clip during which one GPU fails. All scores must equal those of the CPU. Timings do not affect
+# the result.
 #
-#     test/gpu/several.sh BUILD [COUNT...]     default: 1 2 4 8, as far as the machine has so many GPUs
+#     test/gpu/several.sh BUILD [COUNT...]     default: 1 2 4 8; counts above the number of GPUs are left out
 #
 # It needs NVIDIA GPUs, and $BUILD/bench_gpu, $BUILD/vmafgpu, $BUILD/test/test_gpu, $BUILD/test/make_clip and the
 # kernels ('make blobs test-programs build/bench_gpu').
@@ -17,7 +18,7 @@ shift
 # shellcheck source=test/check.sh
 . "$(dirname "$0")/../check.sh"
 have=$(nvidia-smi -L 2> /dev/null | grep -c '^GPU')
-[ "$have" -gt 1 ] || { skip 'several GPUs: this machine has no two NVIDIA GPUs'; finish; }
+[ "$have" -gt 1 ] || { skip 'several GPUs: this machine has fewer than two NVIDIA GPUs'; finish; }
 [ $# -gt 0 ] || set -- 1 2 4 8
 counts=
 for count in "$@"; do

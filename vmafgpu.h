@@ -3131,8 +3131,8 @@ VMAFGPU__FN void vmafgpu__way_term_of(const vmafgpu__smooth *s, const double *wa
             const double from = vmafgpu__smooth_root(sum * unit),
                          to = of_aim ? 0 : VMAFGPU__FETCH(&s->target[extractor].root[k][b]);
             const double change = to * to * to - sum * unit;
-            const double near = vmafgpu__smooth_root(sum * unit + change * (1.0 / 1024));
-            const double squares = near * near + near * from + from * from;
+            const double begun = vmafgpu__smooth_root(sum * unit + change * (1.0 / 1024));
+            const double squares = begun * begun + begun * from + from * from;
             const double factor = vmafgpu__way_adm_factor(s, slopes[i], extractor, place, k, of_aim);
             /* (a - b) / (a^3 - b^3), without cancellation */
             const double secant = squares > 0 ? VMAFGPU__QUOTIENT(factor, squares) : 0;
@@ -13722,9 +13722,9 @@ static void vmafgpu__adm_bands_row(const vmafgpu__adm_task *task, const vmafgpu_
                 band[1] = vmafgpu__adm_horizontal_half(line[0][0], x, &taps, 1);
                 band[2] = vmafgpu__adm_horizontal_half(line[1][0], x, &taps, 1);
             } else if (task->scale == 2) {
-                vmafgpu__adm_bands(line, x, &taps, 2, band);
+                vmafgpu__adm_bands(work->line[f], x, &taps, 2, band);
             } else {
-                vmafgpu__adm_bands(line, x, &taps, 1, band);
+                vmafgpu__adm_bands(work->line[f], x, &taps, 1, band);
             }
             VMAFGPU__UNROLL
             for (int b = 0; b < VMAFGPU__BANDS; b++)

@@ -136,6 +136,8 @@ static void edits(const vmafgpu__plan *plan, int lanes) {
     print(vmafgpu__edit_kernels[VMAFGPU__MAP_SLOPES], lanes, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED);
     print(vmafgpu__edit_kernels[VMAFGPU__MAP_ADJUST], lanes, VMAFGPU__MAP_ADJUST_THREADS, VMAFGPU__MAP_SCORE_SHARED);
     print(vmafgpu__edit_kernels[VMAFGPU__MAP_SHARES], lanes, VMAFGPU__MAP_THREADS, 0);
+    print(vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_WEIGHTS], lanes, VMAFGPU__SLOPES_THREADS,
+          VMAFGPU__SLOPES_WEIGHTS_SHARED);
     print(vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_WAVELET], lanes, VMAFGPU__SLOPES_THREADS,
           VMAFGPU__SLOPES_MERGE_SHARED);
     for (int depth = 8; depth <= 16; depth += 8)

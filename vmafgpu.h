@@ -545,7 +545,7 @@
  *     GPUs are opened at the same time, each by a separate thread; these threads end before vmafgpu_open() returns.
  *
  * STACK on the CPU, in optimised x86-64 builds made with GCC or clang. Measured: 6 kB for vmafgpu_open(), 8 kB for
- * vmafgpu_model_parse(), up to 24 kB for other calls, and 15 kB for a task of config.parallel_for. Bounds from GCC's
+ * vmafgpu_model_parse(), up to 24 kB for other calls, and 18 kB for a task of config.parallel_for. Bounds from GCC's
  * call graph (-O2, x86-64), excluding callbacks and the C library: at most 36 kB for calls and 26 kB for tasks. They
  * rely on what test/stack.awk assumes about calls through pointers. On x86-64, tests run calls and tasks on stacks of
  * these sizes. Unoptimised builds and sanitizers need more. Calls that use a GPU need additional stack for the driver.
@@ -34744,7 +34744,9 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
         vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
     const int has_blocks = v->config.max_edit_size || v->config.map_block_size;
     for (int i = VMAFGPU__MAP_FINALISE; i < VMAFGPU__KERNEL_SLOPES_TERMS; i++)
-        if (i == VMAFGPU__MAP_SHARES ? has_blocks : vmafgpu__maps_pairs(&v->config))
+        if (i == VMAFGPU__MAP_SHARES     ? has_blocks
+            : i == VMAFGPU__MAP_FINALISE ? vmafgpu__maps_pairs(&v->config)
+                                         : v->config.map_block_size)
             vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
     for (int s = 0; s < VMAFGPU__SCALES && v->config.slopes; s++) {
         const int vif = vmafgpu__vif_input(s, depth), adm = vmafgpu__adm_input(s, depth);
@@ -34755,7 +34757,8 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
                 vmafgpu__want(list, count, vmafgpu__edit_kernels[needed[i]], &functions[needed[i]]);
     }
     for (int i = VMAFGPU__KERNEL_SLOPES_WAVELET; v->config.slopes && i < VMAFGPU__EDIT_FUNCTIONS; i++)
-        vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
+        if (i != VMAFGPU__KERNEL_SLOPES_WEIGHTS || v->config.live) /* for edits, the CPU computes the weights */
+            vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
     /* For each kind of input, there are three kernels: for the changes that edits cause, for the state of the base, and
      * for the sums of blocks. */
     static const int of_vif[] = { VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF },

@@ -33,7 +33,7 @@ int main(void) {
 
 enum {
     CALL_LIMIT = 48000,
-    TASK_LIMIT = 16000,
+    TASK_LIMIT = 20000,
     STACK = 1 << 17, /* if the bounds of the manual do not apply */
     PAGE = 1 << 16,  /* a multiple of the page size */
     PAINT = 0xa5,

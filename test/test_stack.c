@@ -48,12 +48,14 @@ static long call_bound = STACK, task_bound = STACK;
 
 static void read_bounds(void) {
 #ifdef __x86_64__
-    static const char stated[] = "library: at most %ld kB for calls and %ld kB for tasks.";
+    static const char stated[] = "at most %ld kB for calls and %ld kB for tasks";
     char line[256];
     FILE *manual = fopen("vmafgpu.h", "r");
     int is_found = 0;
-    while (manual && !is_found && fgets(line, sizeof line, manual))
-        is_found = strncmp(line, " * ", 3) == 0 && sscanf(line + 3, stated, &call_bound, &task_bound) == 2;
+    while (manual && !is_found && fgets(line, sizeof line, manual)) {
+        const char *at = strstr(line, "at most ");
+        is_found = at && sscanf(at, stated, &call_bound, &task_bound) == 2;
+    }
     if (manual)
         fclose(manual);
     CHECK(is_found);

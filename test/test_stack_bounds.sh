@@ -7,8 +7,8 @@ build=${1:-build}
 . "$(dirname "$0")/check.sh"
 work_folder stack
 gcc=${GCC:-gcc}
-call_limit=36000
-task_limit=26000
+call_limit=38000
+task_limit=28000
 # Functions that may call themselves, and how deep: JSON texts have at most 32 levels.
 nested='vmafgpu__json_skip=33'
 # Functions that call back into the user's program through pointers, for allocation and for log messages.

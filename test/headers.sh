@@ -277,14 +277,16 @@ for cc in clang clang-19; do
 done
 
 # Later standards, if a compiler supports them
+later_standards='c99 c2x' later_cxx_standards='c++11 c++20'
+[ "$DEPTH" != all ] || later_standards='c99 c11 c17 c2x' later_cxx_standards='c++11 c++14 c++17 c++20 c++2b c++2c'
 for cxx in g++ clang++ clang++-19; do
-    for std in c++11 c++14 c++17 c++20 c++2b c++2c; do
+    for std in $later_cxx_standards; do
         have $cxx && echo 'int x;' | $cxx -std=$std -x c++ -fsyntax-only - 2> /dev/null &&
             later "${cxx}_${std}_syntax" "$cxx -std=$std -x c++ -fsyntax-only $strict $work/only.c $work/caller.c"
     done
 done
 for cc in gcc clang clang-19; do
-    for std in c99 c11 c17 c2x; do
+    for std in $later_standards; do
         have $cc && echo 'int x;' | $cc -std=$std -x c -fsyntax-only - 2> /dev/null &&
             later "${cc}_${std}_syntax" "$cc -std=$std -fsyntax-only $strict $work/only.c $work/caller.c"
     done

@@ -139,7 +139,7 @@ if [ -n "$all" ]; then
 fi
 
 # Valgrind and simulated processors are at least ten times as slow, so they run only the tests of memory or vector code.
-memory='test_config test_model test_frames test_memory'
+memory='test_config test_model test_memory'
 vectors='test_levels test_figures test_v1 test_private test_frames test_functions'
 [ -z "$all" ] || memory= vectors=
 

@@ -37621,7 +37621,7 @@ static vmafgpu_result vmafgpu__map_next(vmafgpu *v, float *map, vmafgpu_memory m
     if ((uintptr_t)map % sizeof *map)
         return vmafgpu__fail(v, VMAFGPU_ERROR_ARGUMENT, "%s: map is not aligned to %d bytes", function,
                              (int)sizeof *map);
-    if (v->backend->has_failed && v->backend->has_failed(v))
+    if (map && v->backend->has_failed && v->backend->has_failed(v))
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%s: %.400s", function, v->note);
     v->map.memory = memory;
     v->map.shares = map;
@@ -37794,7 +37794,7 @@ static vmafgpu_result vmafgpu__slopes_next(vmafgpu *v, float *slopes, ptrdiff_t 
     const vmafgpu_result result = slopes ? vmafgpu__check_slopes(v, function, slopes, pitch, memory) : VMAFGPU_OK;
     if (result != VMAFGPU_OK)
         return result;
-    if (v->backend->has_failed && v->backend->has_failed(v))
+    if (slopes && v->backend->has_failed && v->backend->has_failed(v))
         return vmafgpu__fail(v, VMAFGPU_ERROR_DEVICE, "%s: %.400s", function, v->note);
     v->slopes.samples = slopes;
     v->slopes.pitch = vmafgpu__slopes_pitch(v, pitch);

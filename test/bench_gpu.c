@@ -836,16 +836,15 @@ static void pixel_frame_free(pixel_frame *p, cuda *c) {
 }
 
 /* Returns the GPU time in microseconds from the moment when the caller's stream has drawn a pair until the stream may
- * overwrite it. */
-static double time_pair(vmafgpu *v, cuda *c, const pixel_frame *pair, void *const *events) {
+ * overwrite it. If `slopes` is not 0, the slopes of the pair are computed, too. */
+static double time_live(vmafgpu *v, cuda *c, const vmafgpu_frame *pair, uint64_t slopes, void *const *events) {
     float milliseconds = 0;
     vmafgpu_score score;
-    vmafgpu_result result;
+    vmafgpu_result result = VMAFGPU_OK;
     CUDA_CALL(c, event_record, (events[0], c->streams[0]));
-    if (vmafgpu_push(v, &pair[0].frame, &pair[1].frame) != VMAFGPU_OK ||
-        vmafgpu_stream_wait(v, c->streams[0], -1) != VMAFGPU_OK) {
+    if ((slopes && vmafgpu_slopes_next(v, (float *)(uintptr_t)slopes, 0, VMAFGPU_MEMORY_DEVICE) != VMAFGPU_OK) ||
+        vmafgpu_push(v, &pair[0], &pair[1]) != VMAFGPU_OK || vmafgpu_stream_wait(v, c->streams[0], -1) != VMAFGPU_OK)
         die("%s", vmafgpu_last_error(v));
-    }
     CUDA_CALL(c, event_record, (events[1], c->streams[0]));
     CUDA_CALL(c, stream_wait, (c->streams[0]));
     while ((result = vmafgpu_next_score(v, &score)) == VMAFGPU_AGAIN) {
@@ -905,8 +904,11 @@ static int bench_pixels(const film *f, cuda *c, const options *o) {
         v = open_or_die(&config);
         for (int i = 0; i < 2 * sets; i++)
             pixel_frame_make(&frames[i / 2][i % 2], f, c, &kinds[k], i / 2, i % 2);
-        for (int i = -sets; i < runs; i++)
-            alone[i < 0 ? 0 : i] = time_pair(v, c, frames[(i + sets) % sets], events);
+        for (int i = -sets; i < runs; i++) {
+            const pixel_frame *drawn = frames[(i + sets) % sets];
+            const vmafgpu_frame pair[2] = { drawn[0].frame, drawn[1].frame };
+            alone[i < 0 ? 0 : i] = time_live(v, c, pair, 0, events);
+        }
         for (int i = -1; i < o->repeats; i++)
             conversion[i < 0 ? 0 : i] = time_conversion(v, c, events);
         printf("%dx%d %2d bits, %-16s single live pair, GPU time %.1f us (p90 %.1f)", f->clip.width, f->clip.height,
@@ -1129,25 +1131,6 @@ static void launch_adm(slopes_run *run, void *stream) {
 static void launch_gradient(slopes_run *run, void *stream) {
     (void)stream;
     vmafgpu__launch_gradient(run->v, &run->v->gpu->slots[0], run->v->gpu->edits->by_sample.weights);
-}
-
-/* Returns the GPU time of a live pair, with slopes if `slopes` is not 0. */
-static double time_live(vmafgpu *v, cuda *c, const vmafgpu_frame *pair, uint64_t slopes, void *const *events) {
-    float milliseconds = 0;
-    vmafgpu_score score;
-    vmafgpu_result result = VMAFGPU_OK;
-    CUDA_CALL(c, event_record, (events[0], c->streams[0]));
-    if ((slopes && vmafgpu_slopes_next(v, (float *)(uintptr_t)slopes, 0, VMAFGPU_MEMORY_DEVICE) != VMAFGPU_OK) ||
-        vmafgpu_push(v, &pair[0], &pair[1]) != VMAFGPU_OK || vmafgpu_stream_wait(v, c->streams[0], -1) != VMAFGPU_OK)
-        die("%s", vmafgpu_last_error(v));
-    CUDA_CALL(c, event_record, (events[1], c->streams[0]));
-    CUDA_CALL(c, stream_wait, (c->streams[0]));
-    while ((result = vmafgpu_next_score(v, &score)) == VMAFGPU_AGAIN) {
-    }
-    if (result != VMAFGPU_OK)
-        die("%s", vmafgpu_last_error(v));
-    CUDA_CALL(c, event_elapsed, (&milliseconds, events[0], events[1]));
-    return 1e3 * milliseconds;
 }
 
 /* Returns the number of pairs per second, with slopes in device memory. */

@@ -276,4 +276,39 @@ static inline void check_feature_refused(const char *name, int depth, int chroma
     vmafgpu_close(context);
 }
 
+/* ---- a simple model ---- */
+
+/* A model with one input x: 100 e^(-(x + 0.5)^2 / 4) */
+typedef struct single {
+    const char *names[1], *options[1];
+    double slopes[2], intercepts[2], coefs[1], table[1];
+    uint16_t rows[1];
+    vmafgpu_svm svm;
+    vmafgpu_model model;
+    vmafgpu_model_config config;
+} single;
+
+static inline void make_single(single *s, const char *feature, const char *options) {
+    memset(s, 0, sizeof *s);
+    s->names[0] = feature;
+    s->options[0] = options ? options : "";
+    s->slopes[0] = s->slopes[1] = 1;
+    s->coefs[0] = 100;
+    s->table[0] = -0.5;
+    s->svm.feature_count = 1;
+    s->svm.feature_names = s->names;
+    s->svm.feature_options = s->options;
+    s->svm.slopes = s->slopes;
+    s->svm.intercepts = s->intercepts;
+    s->svm.gamma = 0.25;
+    s->svm.sv_count = 1;
+    s->svm.sv_coefs = s->coefs;
+    s->svm.sv_rows = s->rows;
+    s->svm.sv_table = s->table;
+    s->model.name = feature;
+    s->model.svm_count = 1;
+    s->model.svms = &s->svm;
+    s->config.model = &s->model;
+}
+
 #endif /* SCORING_H */

@@ -4,7 +4,7 @@
  * Also tests pitches, errors, memory, and that scores do not change. */
 #include <math.h>
 #include "../vmafgpu.h"
-#include "test.h"
+#include "scoring.h"
 
 enum { ADM2, AIM, VIF0, VIF1, VIF2, VIF3, FEATURES, BANDS = 3, SCALES = 4, MOST = 256 * 256 };
 
@@ -268,39 +268,6 @@ static void smooth_features(const double *reference, const double *distorted, in
 }
 
 /* ---- contexts ---- */
-
-/* A model with one input x: 100 e^(-(x + 0.5)^2 / 4) */
-typedef struct single {
-    const char *names[1], *options[1];
-    double slopes[2], intercepts[2], coefs[1], table[1];
-    uint16_t rows[1];
-    vmafgpu_svm svm;
-    vmafgpu_model model;
-    vmafgpu_model_config config;
-} single;
-
-static void make_single(single *s, const char *feature, const char *options) {
-    memset(s, 0, sizeof *s);
-    s->names[0] = feature;
-    s->options[0] = options;
-    s->slopes[0] = s->slopes[1] = 1;
-    s->coefs[0] = 100;
-    s->table[0] = -0.5;
-    s->svm.feature_count = 1;
-    s->svm.feature_names = s->names;
-    s->svm.feature_options = s->options;
-    s->svm.slopes = s->slopes;
-    s->svm.intercepts = s->intercepts;
-    s->svm.gamma = 0.25;
-    s->svm.sv_count = 1;
-    s->svm.sv_coefs = s->coefs;
-    s->svm.sv_rows = s->rows;
-    s->svm.sv_table = s->table;
-    s->model.name = feature;
-    s->model.svm_count = 1;
-    s->model.svms = &s->svm;
-    s->config.model = &s->model;
-}
 
 static vmafgpu_config config_of(const pair *p, const vmafgpu_model_config *model) {
     vmafgpu_config c;

@@ -20,44 +20,13 @@ static int below(int n) {
     return (int)((uint64_t)(random_state >> 4) * (uint64_t)n >> 28);
 }
 
-/* A model with one input x: 100 e^(-(x + 0.5)^2 / 4) */
-typedef struct single {
-    const char *names[1], *options[1];
-    double slopes[2], intercepts[2], coefs[1], table[1];
-    uint16_t rows[1];
-    vmafgpu_svm svm;
-    vmafgpu_model model;
-} single;
-
-static void make_single(single *s, const char *feature, const char *options, vmafgpu_model_config *config) {
-    memset(s, 0, sizeof *s);
-    s->names[0] = feature;
-    s->options[0] = options ? options : "";
-    s->slopes[0] = s->slopes[1] = 1;
-    s->coefs[0] = 100;
-    s->table[0] = -0.5;
-    s->svm.feature_count = 1;
-    s->svm.feature_names = s->names;
-    s->svm.feature_options = s->options;
-    s->svm.slopes = s->slopes;
-    s->svm.intercepts = s->intercepts;
-    s->svm.gamma = 0.25;
-    s->svm.sv_count = 1;
-    s->svm.sv_coefs = s->coefs;
-    s->svm.sv_rows = s->rows;
-    s->svm.sv_table = s->table;
-    s->model.name = feature;
-    s->model.svm_count = 1;
-    s->model.svms = &s->svm;
-    config->model = &s->model;
-}
-
 static vmafgpu_config slopes_config(const gpu *g, const film *f, const slopes_case *c, single *s,
                                     vmafgpu_model_config *model) {
     vmafgpu_config config = gpu_config(g, f);
     memset(model, 0, sizeof *model);
     if (strncmp(c->model, "VMAF_", 5) == 0) {
-        make_single(s, c->model, c->options, model);
+        make_single(s, c->model, c->options);
+        *model = s->config;
     } else {
         model->version = c->model;
         model->options = c->options;

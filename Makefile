@@ -261,7 +261,9 @@ $(BUILD)/test/libvmaf_hostile: test/libvmaf_hostile.c test/test.h $(client_parts
 $(BUILD)/test/fuzz_libvmaf: test/fuzz/fuzz_libvmaf.c test/fuzz/driver.c $(client_parts) | $(BUILD)/test
 	$(compile) -I$(BUILD)/test/include -o $@ $< test/fuzz/driver.c $(BUILD)/libvmaf.a $(LDFLAGS) $(LDLIBS)
 
-# Simulated GPUs: the host compiler compiles the kernels once per image, and one driver per vendor.
+# Simulated GPUs: the host compiler compiles the kernels once per image, and one driver per vendor. With sanitizers, the
+# kernels take most of the time, so they are compiled with them only if DEPTH=all. (The simulator itself checks each
+# access to memory.)
 simulate   = $(CXX) -std=c++17 -Wall -Wextra -Wno-unknown-pragmas -ffp-contract=off -fPIC -fvisibility=hidden \
              $(CPPFLAGS) $(if $(SANFLAGS),-O1 $(SANFLAGS) -fno-sanitize=vptr $(no_function),-O2)
 no_function = $(if $(findstring clang,$(CXX)),-fno-sanitize=function)
@@ -285,6 +287,7 @@ $(BUILD)/test/simulated_hip%.o: test/simulated/hip.cpp $(sim_heads) | $(BUILD)/t
 $(BUILD)/test/simulated_hip%_old.o: test/simulated/hip.cpp $(sim_heads) | $(BUILD)/test
 	$(simulate) -DLANES=$* -DSIMULATED_OLD_HIP -c -o $@ $<
 
+ifeq ($(if $(SANITIZE),$(filter-out all,$(or $(DEPTH),some))),)
 $(BUILD)/test/libsimulated_cuda32.so: $(addprefix $(BUILD)/test/simulated_,plain32.o matrix32.o cuda32.o)
 $(BUILD)/test/libsimulated_cuda64.so: $(addprefix $(BUILD)/test/simulated_,plain64.o cuda64.o)
 $(BUILD)/test/libsimulated_hip32.so: $(addprefix $(BUILD)/test/simulated_,amd32.o hip32.o)
@@ -293,6 +296,11 @@ $(BUILD)/test/libsimulated_hip64_old.so: $(addprefix $(BUILD)/test/simulated_,am
 
 $(BUILD)/test/libsimulated_%.so:
 	$(CXX) -shared $(SANFLAGS) -o $@ $^ -lpthread
+else
+$(BUILD)/test/libsimulated_%.so: $(sim_heads) $(wildcard test/simulated/*.cpp) | $(BUILD)/test
+	@$(MAKE) --no-print-directory BUILD=build SANITIZE= build/test/libsimulated_$*.so
+	cp build/test/libsimulated_$*.so $@
+endif
 
 # Programs that test scripts may call
 called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) \

@@ -206,6 +206,7 @@ standards='c99 gnu11'
 cxx_standards='c++11'
 [ "$DEPTH" != all ] || standards='c99 c11 gnu11 c17' cxx_standards='c++11 c++17'
 switches='VMAFGPU_NO_THREADS VMAFGPU_NO_JSON VMAFGPU_NO_MODELS VMAFGPU_NO_GPU VMAFGPU_NO_SIMD VMAFGPU_STATIC'
+all_switches=$switches
 # compile_all COMPILER SUFFIX LANGUAGE STANDARD...: adds commands that compile the header with each of these standards
 compile_all() {
     cc=$1 suffix=$2 language=$3
@@ -215,7 +216,8 @@ compile_all() {
     echo 'int x;' | $cc -march=native -x "$language" -c -o /dev/null - 2> /dev/null && native=-march=native
     for std in "$@"; do
         later "${name}_$std" "$cc -std=$std -fsyntax-only $strict $work/only.$suffix"
-        later "${name}_${std}_declarations" "$cc -std=$std -fsyntax-only $strict $work/declarations.$suffix"
+        later "${name}_${std}_declarations" \
+            "$cc -std=$std -x $language -fsyntax-only $strict $work/declarations.c $work/caller.c"
         if [ "$DEPTH" = all ]; then
             later "${name}_${std}_O2" "$cc -std=$std -O2 $strict -c -o /dev/null $work/only.$suffix"
             later "${name}_${std}_native" "$cc -std=$std -O3 $native $strict -c -o /dev/null $work/only.$suffix"
@@ -228,7 +230,8 @@ for cc in $compilers; do
     for switch in $switches; do
         later "${name}_$switch" "$cc -std=c99 -fsyntax-only $strict -D$switch $work/only.c"
     done
-    later "${name}_all_switches" "$cc -std=c99 -fsyntax-only $strict $(printf ' -D%s' $switches) $work/only.c"
+    [ "$DEPTH" = all ] || switches=   # only the first compiler checks each switch alone
+    later "${name}_all_switches" "$cc -std=c99 -fsyntax-only $strict $(printf ' -D%s' $all_switches) $work/only.c"
     for file in declarations_first libraries_first words; do
         later "${name}_$file" "$cc -std=c99 -fsyntax-only $strict $work/$file.c"
     done
@@ -277,7 +280,7 @@ for cc in clang clang-19; do
 done
 
 # Later standards, if a compiler supports them
-later_standards='c99 c2x' later_cxx_standards='c++11 c++20'
+later_standards=c2x later_cxx_standards=c++20
 [ "$DEPTH" != all ] || later_standards='c99 c11 c17 c2x' later_cxx_standards='c++11 c++14 c++17 c++20 c++2b c++2c'
 for cxx in g++ clang++ clang++-19; do
     for std in $later_cxx_standards; do

@@ -27,8 +27,8 @@ test/simulated/images.sh "$root" || exit 1
 
 mkdir -p "$root/logs"
 # One GPU of each vendor runs all groups. The other GPUs have different kernels and lane counts but the same host code,
-# so they run only the groups that test the results of kernels. Tests take six times as long with sanitizers, so each
-# group then runs for one vendor only.
+# so they run only the groups that test the results of kernels. Tests are slower with sanitizers, so each group then
+# runs for one vendor only.
 computes='equality v1 random sums noise partial illegal pixels'
 matrix=
 # The slowest groups test host code that both vendors share.

@@ -143,12 +143,14 @@ enum { ONE_CALL, LOST, ALLOCATION, FAULTS };
 static const char *const fault_names[FAULTS] = { "failed call", "device lost at call", "failed allocation" };
 
 /* Returns by how many calls the injected fault moves from one run to the next. With TEST_ALL, this is `stride`. With
- * TEST_SOME, every other call is enough, because the host code is the same for both vendors. With TEST_FEW, every
- * allocation still fails once, so that sanitizers can find leaks. */
+ * TEST_SOME, every other call or allocation is enough, because the host code is the same for both vendors. With
+ * TEST_FEW, every allocation still fails once, so that sanitizers can find leaks. */
 static int stride_of(int fault, int stride) {
     const test_amount depth = test_depth();
     if (fault == ONE_CALL && stride == 1)
         return depth == TEST_ALL ? 1 : depth == TEST_SOME ? 2 : 23;
+    if (fault == ALLOCATION && stride == 1 && depth == TEST_SOME)
+        return 2;
     return fault == LOST && depth == TEST_FEW ? 4 * stride : stride;
 }
 

@@ -71,6 +71,7 @@ void test_v1_speed_illegal(gpu *g) {
         feature.name = "speed_chroma";
         feature.options = cases[i].options;
         config.features_only = 1;
+        config.gpu.batch = 2; /* as many pairs as are pushed, so that opening is quick */
         config.features = &feature;
         config.feature_count = 1;
         config.bytes_per_sample = how->bytes_per_sample;

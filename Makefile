@@ -456,7 +456,9 @@ NO_WEB        ?=
 release       := vmafgpu-$(VERSION)
 kernel_source := vmafgpu_kernels.cu vmafgpu_kernels.hip $(addprefix test/,make_blobs.sh make_ptx.sh make_hsaco.sh \
                  pack_blobs.c interface.sh interface.awk codegen/compilers.sh codegen/no_comment.ld)
-release_files := LICENSE README.md CHANGELOG.md SECURITY.md vmafgpu.h models/model_embed.h $(kernel_source) \
+documents     := LICENSE README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md test/README.md test/EMULATED.md \
+                 test/bench/README.md
+release_files := $(documents) vmafgpu.h models/model_embed.h $(kernel_source) \
                  $(filter-out examples/package/Makefile %.pyc,$(sort $(shell find examples -type f)))
 release_blobs := vmafgpu_kernels.nvidia vmafgpu_nvidia.h vmafgpu_kernels.amd vmafgpu_amd.h
 owner         := $(if $(findstring GNU,$(shell tar --version 2> /dev/null)),--owner=0 --group=0 --numeric-owner)

@@ -138,7 +138,9 @@
  * LIVE. In games and live streams, each score is needed before the next pair is pushed, and no call may block. With
  * config.live, a score does not depend on the next pair; see LIVE SCORES. If the GPU is busy, skip the pair: the other
  * pairs then get the same scores as in a clip without the skipped pair. Keep the frames in a ring buffer that holds
- * gpu.queue_depth pairs. Close the context before you free the frames. On the CPU, vmafgpu_try_push() scores the pair
+ * gpu.queue_depth pairs. Close the context before you free the frames. To recognise a pair, set the tag of its
+ * distorted frame, for example to the time of the frame; vmafgpu_score.tag returns the tag. At the end of the stream,
+ * call vmafgpu_flush() and read the remaining scores in the same way. On the CPU, vmafgpu_try_push() scores the pair
  * before it returns, so call it from a background thread. If the frame size changes, close the context and open a new
  * one. Because motion depends on the previous reference, scale the last reference to the new size and pass it to
  * vmafgpu_push_preceding() with the new context.

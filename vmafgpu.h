@@ -1643,8 +1643,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, 
  *     Those in device memory are written in stream order: work after vmafgpu_stream_wait() can read them. If the GPU
  *     fails, slopes in host memory become NaN, and later requests return VMAFGPU_ERROR_DEVICE.
  *   - If a call writes slopes, it discards the base of vmafgpu_edit_begin().
- *   - Pairs without slopes have no extra cost, except that the CPU copies the luma of every pair. On the CPU, with one
- *     thread and vector code, a pair with slopes takes 2.2 to 2.4 times as long as a pair without.
+ *   - Pairs without slopes have no extra cost. On the CPU, with one thread and vector code, a pair with slopes takes
+ *     2.2 to 2.4 times as long as a pair without.
  *   - vmafgpu_push_many() does not share work between a context with slopes and other contexts. */
 VMAFGPU_API vmafgpu_result vmafgpu_slopes_next(vmafgpu *context, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory);
 
@@ -14151,6 +14151,7 @@ typedef struct vmafgpu__slopes {
     /* With respect to the input of a scale; none at scale 0, because those of VIF are in the caller's plane. The planes
      * of VIF first contain the terms, which are the derivatives of the scale itself for a weight of 1. */
     float *vif[VMAFGPU__SCALES], *adm[VMAFGPU__SCALES];
+    vmafgpu__view luma[2]; /* of the pair */
     unsigned char *out;
     ptrdiff_t pitch;
     int uses_vif;                 /* whether the model uses VIF */
@@ -14236,11 +14237,11 @@ static vmafgpu__slopes *vmafgpu__slopes_layout(vmafgpu__carver *c, const vmafgpu
 
 /* ---- VIF ---- */
 
-static vmafgpu__vif_picture vmafgpu__slopes_picture(const vmafgpu__cpu *cpu, int scale, int frame) {
-    vmafgpu__vif_picture picture = vmafgpu__vif_picture_of(cpu, scale, frame);
+static vmafgpu__vif_picture vmafgpu__slopes_picture(const vmafgpu__slopes *s, int scale, int frame) {
+    vmafgpu__vif_picture picture = vmafgpu__vif_picture_of(s->v->cpu, scale, frame);
     if (!scale) {
-        picture.row = cpu->staging_buffer[frame];
-        picture.pitch = (ptrdiff_t)cpu->row_bytes;
+        picture.row = s->luma[frame].data;
+        picture.pitch = s->luma[frame].pitch;
     }
     return picture;
 }
@@ -14496,8 +14497,8 @@ static void vmafgpu__slopes_adm_begin(const vmafgpu__slopes *s, const vmafgpu__s
     for (int f = 0; f < 2; f++) {
         a->task.image[f] = vmafgpu__adm_image_of(v->cpu, scale, f);
         if (!scale) {
-            a->task.image[f].in = v->cpu->staging_buffer[f];
-            a->task.image[f].in_pitch = (ptrdiff_t)v->cpu->row_bytes;
+            a->task.image[f].in = s->luma[f].data;
+            a->task.image[f].in_pitch = s->luma[f].pitch;
         }
     }
     const vmafgpu__adm_geometry *g = &a->task.geometry;
@@ -14641,8 +14642,8 @@ static void vmafgpu__slopes_vif_terms(const vmafgpu__slopes *s, vmafgpu__slopes_
     a.k = k;
     a.reach = vmafgpu__vif_reach(scale);
     a.bits = scale ? 16 : v->config.bit_depth;
-    a.distorted = vmafgpu__slopes_picture(v->cpu, scale, 1);
-    a.job.reference = vmafgpu__slopes_picture(v->cpu, scale, 0);
+    a.distorted = vmafgpu__slopes_picture(s, scale, 1);
+    a.job.reference = vmafgpu__slopes_picture(s, scale, 0);
     a.job.distorted = &a.distorted;
     a.job.distorted_count = 1;
     a.job.bit_depth = v->config.bit_depth;
@@ -14749,8 +14750,8 @@ static vmafgpu_result vmafgpu__slopes_scale(vmafgpu *v, vmafgpu__slopes *s, int 
     return vmafgpu__run(v, task, s);
 }
 
-/* Computes the terms of VIF for the pair whose planes the CPU backend holds. Those of scale 0 are written to `out`. If
- * `sums` is not NULL, also computes the smaller pictures, and adds the statistics to `sums`. */
+/* Computes the terms of VIF for the pair whose planes the CPU backend holds. The terms of scale 0 are written to `out`.
+ * If `sums` is not NULL, also computes the smaller pictures, and adds the statistics to `sums`. */
 static vmafgpu_result vmafgpu__slopes_terms(vmafgpu *v, vmafgpu__slopes *s, vmafgpu__sums *sums, void *out,
                                             ptrdiff_t pitch) {
     vmafgpu_result result = VMAFGPU_OK;
@@ -15254,11 +15255,10 @@ static void vmafgpu__slopes_along_v(const float *line, const float *taps, int re
 }
 
 /* Converts samples to grey levels, centred: four registers, one for each phase. */
-VMAFGPU__INLINE void vmafgpu__slopes_sample_phases(const void *row, int wide, ptrdiff_t x, vmafgpu__v centre,
-                                                   vmafgpu__v unit, vmafgpu__v *out) {
+VMAFGPU__INLINE void vmafgpu__slopes_sample_phases(const char *from, int wide, vmafgpu__v centre, vmafgpu__v unit,
+                                                   vmafgpu__v *out) {
     if (wide) {
-        const uint16_t *from = (const uint16_t *)row + x;
-        const vmafgpu__v a = vmafgpu__v_load(from), b = vmafgpu__v_load(from + 2 * VMAFGPU__V_WORDS);
+        const vmafgpu__v a = vmafgpu__v_load(from), b = vmafgpu__v_load(from + VMAFGPU__V_BYTES);
         const vmafgpu__v even = vmafgpu__v_evens32(a, b), odd = vmafgpu__v_odds32(a, b);
         const vmafgpu__v low = vmafgpu__v_set32(65535);
         out[0] = vmafgpu__v_and(even, low);
@@ -15266,7 +15266,7 @@ VMAFGPU__INLINE void vmafgpu__slopes_sample_phases(const void *row, int wide, pt
         out[2] = vmafgpu__v_and(odd, low);
         out[3] = vmafgpu__v_srli32(odd, 16);
     } else {
-        const vmafgpu__v four = vmafgpu__v_load((const uint8_t *)row + x), low = vmafgpu__v_set32(255);
+        const vmafgpu__v four = vmafgpu__v_load(from), low = vmafgpu__v_set32(255);
         out[0] = vmafgpu__v_and(four, low);
         out[1] = vmafgpu__v_and(vmafgpu__v_srli32(four, 8), low);
         out[2] = vmafgpu__v_and(vmafgpu__v_srli32(four, 16), low);
@@ -15285,8 +15285,18 @@ static void vmafgpu__slopes_samples_v(const float *const *filtered, const void *
     const vmafgpu__v two = vmafgpu__v_set_f32(2);
     for (int x = 0; x < w; x += 4 * WORDS) {
         vmafgpu__v r[4], d[4], sum[4];
-        vmafgpu__slopes_sample_phases(rows[0], wide, x, centre, unit, r);
-        vmafgpu__slopes_sample_phases(rows[1], wide, x, centre, unit, d);
+        if (x + 4 * WORDS <= w) {
+            vmafgpu__slopes_sample_phases((const char *)rows[0] + x * (1 + wide), wide, centre, unit, r);
+            vmafgpu__slopes_sample_phases((const char *)rows[1] + x * (1 + wide), wide, centre, unit, d);
+        } else {
+            char end[2][8 * WORDS];
+            for (int i = 0; i < 2; i++) {
+                memset(end[i], 0, sizeof end[i]);
+                memcpy(end[i], (const char *)rows[i] + x * (1 + wide), (size_t)((w - x) * (1 + wide)));
+            }
+            vmafgpu__slopes_sample_phases(end[0], wide, centre, unit, r);
+            vmafgpu__slopes_sample_phases(end[1], wide, centre, unit, d);
+        }
         VMAFGPU__UNROLL
         for (int p = 0; p < 4; p++) {
             const ptrdiff_t at = p * pitch + x / 4;
@@ -27413,6 +27423,7 @@ static vmafgpu_result vmafgpu__run_terms(vmafgpu *v, const vmafgpu__job *job) {
     (void)v, (void)job;
     return VMAFGPU_OK;
 #else
+    memcpy(v->cpu->slopes->luma, v->cpu->pair, sizeof v->cpu->pair);
     return vmafgpu__slopes_terms(v, v->cpu->slopes, &v->cpu->workers[0].sums, job->slopes.samples, job->slopes.pitch);
 #endif
 }
@@ -27677,7 +27688,8 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     (void)vmafgpu__carve(c, sizeof *head);
     vmafgpu__layout_work(v, c, &head->chains);
     head->wide = v->config.bit_depth > 8;
-    head->in_place = vmafgpu__is_in_place(&v->config) && !vmafgpu__has_edits(&v->config); /* edits need a copy */
+    head->in_place = vmafgpu__is_in_place(&v->config) && !v->config.max_edit_size &&
+                     !v->config.map_block_size; /* edits and maps need a copy */
     head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
     head->ring = v->plan.motion[1] ? 2 : v->plan.motion[0];
     for (int i = 0; i < head->ring; i++)
@@ -34230,6 +34242,9 @@ static vmafgpu_result vmafgpu__edits_sample_slopes(vmafgpu *v, int always, float
 
 /* Computes the slopes of all samples of the base. */
 static vmafgpu_result vmafgpu__edits_base_slopes(vmafgpu *v, float *slopes, ptrdiff_t pitch) {
+    for (int f = 0; f < 2; f++)
+        v->edits->by_sample->luma[f] =
+            v->cpu->in_place ? v->cpu->pair[f] : vmafgpu__own_view(v->cpu, v->cpu->staging_buffer[f]);
     const vmafgpu_result result = vmafgpu__slopes_terms(v, v->edits->by_sample, NULL, slopes, pitch);
     return result == VMAFGPU_OK ? vmafgpu__edits_sample_slopes(v, 0, slopes, pitch) : result;
 }
@@ -34603,12 +34618,9 @@ static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
     (void)vmafgpu__edits_map(v, v->config.map_block_size, NULL, v->map.shares, 1);
 }
 
-/* Exchanges the planes of the CPU backend with those of a waiting pair. */
+/* Exchanges the planes of the CPU backend with those of a waiting pair, except for luma. */
 static void vmafgpu__exchange_planes(vmafgpu__cpu *cpu, vmafgpu__waiting_pair *pair) {
     for (int f = 0; f < 2; f++) {
-        uint8_t *const luma = cpu->staging_buffer[f];
-        cpu->staging_buffer[f] = pair->luma[f];
-        pair->luma[f] = luma;
         for (int s = 1; s < VMAFGPU__SCALES; s++) {
             void *const adm = cpu->adm[s - 1][f];
             cpu->adm[s - 1][f] = pair->adm[s - 1][f];
@@ -34629,6 +34641,14 @@ static void vmafgpu__slopes_pair(vmafgpu *v, int64_t index, const vmafgpu__wante
     (void)vmafgpu__edits_sample_slopes(v, 1, wanted->samples, wanted->pitch);
 }
 
+/* Copies the luma of the pair that was pushed last. */
+static void vmafgpu__keep_luma(const vmafgpu *v, int frame, uint8_t *to) {
+    const vmafgpu__view *view = &v->cpu->pair[frame];
+    const size_t row = (size_t)v->config.width * (v->cpu->wide ? 2 : 1);
+    for (int y = 0; y < v->config.height; y++)
+        memcpy(to + (size_t)y * v->cpu->row_bytes, view->data + y * view->pitch, row);
+}
+
 /* Computes the slopes of all waiting pairs whose scores have become ready. */
 static void vmafgpu__slopes_advance(vmafgpu *v) {
     vmafgpu__edits *x = v->edits;
@@ -34636,6 +34656,8 @@ static void vmafgpu__slopes_advance(vmafgpu *v) {
         const vmafgpu__waiting_pair pair = x->waiting[0];
         x->base = pair.sums;
         vmafgpu__exchange_planes(v->cpu, &x->waiting[0]);
+        for (int f = 0; f < 2; f++)
+            x->by_sample->luma[f] = vmafgpu__own_view(v->cpu, pair.luma[f]);
         vmafgpu__slopes_pair(v, pair.index, &pair.wanted);
         vmafgpu__exchange_planes(v->cpu, &x->waiting[0]);
         if (--x->waiting_count) { /* the planes of the first pair are free now */
@@ -34649,6 +34671,7 @@ static void vmafgpu__slopes_advance(vmafgpu *v) {
 static void vmafgpu__slopes_pushed(vmafgpu *v, int64_t index, const vmafgpu__wanted_slopes *wanted) {
     vmafgpu__edits *x = v->edits;
     if (index < vmafgpu__ready(v)) {
+        memcpy(x->by_sample->luma, v->cpu->pair, sizeof v->cpu->pair);
         vmafgpu__add_workers(v, v->cpu, &x->base);
         vmafgpu__slopes_pair(v, index, wanted);
         return;
@@ -34658,6 +34681,8 @@ static void vmafgpu__slopes_pushed(vmafgpu *v, int64_t index, const vmafgpu__wan
     pair->index = index;
     vmafgpu__add_workers(v, v->cpu, &pair->sums);
     vmafgpu__exchange_planes(v->cpu, pair);
+    for (int f = 0; f < 2; f++)
+        vmafgpu__keep_luma(v, f, pair->luma[f]);
 }
 
 static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {

@@ -14087,6 +14087,9 @@ typedef struct vmafgpu__slopes_functions {
     /* Filters vertically. `rows` has 2 * reach + 1 rows, `taps` starts with the tap of the centre. If `adds` is set,
      * adds the result to `out`. */
     void (*down)(const float *const *rows, const float *taps, int reach, int w, int adds, float *out);
+    /* Like `down`, but every second row is 0: those at an odd distance from the centre or, if `is_odd` is set, the
+     * others. These elements of `rows` are not used. */
+    void (*down_up)(const float *const *rows, const float *taps, int reach, int is_odd, int w, int adds, float *out);
     /* Like `down`, but computes four rows. `rows` has 2 * reach + 4 rows. */
     void (*down_four)(const float *const *rows, const float *taps, int reach, int w, float *const *out);
     /* Filters horizontally, and writes columns -reach..w + reach - 1. Reads zeros before and after the line. */
@@ -14117,6 +14120,8 @@ typedef struct vmafgpu__slopes_functions {
                  int w, float *out);
     /* Computes low_tap * low + high_tap * high. Adds the result to `out` if `adds` is set, otherwise stores it. */
     void (*merge)(const float *low, const float *high, float low_tap, float high_tap, int w, int adds, float *out);
+    /* Like two calls of `merge`, of which the second one adds. rows: low, high, low, high; `taps` likewise. */
+    void (*merge_two)(const float *const *rows, const float *taps, int w, float *out);
     /* The horizontal adjoint of the wavelet, without its edges. Writes 2 * w columns. */
     void (*unfold)(const float *low, const float *high, const float *const *taps, int w, float *out);
     /* Writes a + b to the first w columns of `out`, and nothing else. `b` can be NULL. */
@@ -14282,7 +14287,10 @@ static void vmafgpu__slopes_down(const vmafgpu__slopes_functions *f, const vmafg
             continue;
         for (int t = -reach; t <= reach; t++)
             rows[t + reach] = vmafgpu__slopes_source_row(source, from[k] + t);
-        f->down(rows, taps, reach, source->w, k > 0, out);
+        if (source->ring)
+            f->down(rows, taps, reach, source->w, k > 0, out);
+        else
+            f->down_up(rows, taps, reach, y & 1, source->w, k > 0, out);
     }
 }
 
@@ -14455,14 +14463,31 @@ static void vmafgpu__slopes_bands(const vmafgpu__slopes *s, const vmafgpu__slope
     }
 }
 
+/* Returns row i of the smallest band, from which k->low is computed. */
+static const float *vmafgpu__slopes_smaller(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int w, int i) {
+    return s->has_adm[s->scale + 1] ? vmafgpu__slopes_plane_row(s->adm[s->scale + 1], w, i) : k->zero;
+}
+
 /* Adds what row i of the bands contributes to a row of the input, with tap t, to k->low and k->high. */
 static void vmafgpu__slopes_merge(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int i, int t, int w,
                                   int adds) {
     const float unit = 1.0f / 32768, low = (float)vmafgpu__dwt_low[t] * unit, high = (float)vmafgpu__dwt_high[t] * unit;
     const float *const *band = (const float *const *)k->band[i % VMAFGPU__SLOPES_RING];
-    const float *smaller = s->has_adm[s->scale + 1] ? vmafgpu__slopes_plane_row(s->adm[s->scale + 1], w, i) : k->zero;
-    s->functions->merge(smaller, band[0], low, high, w, adds, k->low);
+    s->functions->merge(vmafgpu__slopes_smaller(s, k, w, i), band[0], low, high, w, adds, k->low);
     s->functions->merge(band[1], band[2], low, high, w, adds, k->high);
+}
+
+/* Does the same for row i with tap t and for row i - 1 with tap t + 2, and replaces k->low and k->high. */
+static void vmafgpu__slopes_merge_two(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int i, int t, int w) {
+    const float *const *a = (const float *const *)k->band[i % VMAFGPU__SLOPES_RING],
+                       *const *b = (const float *const *)k->band[(i - 1) % VMAFGPU__SLOPES_RING];
+    const float *low[4] = { vmafgpu__slopes_smaller(s, k, w, i), a[0], vmafgpu__slopes_smaller(s, k, w, i - 1), b[0] };
+    const float *high[4] = { a[1], a[2], b[1], b[2] };
+    const float unit = 1.0f / 32768;
+    const float taps[4] = { (float)vmafgpu__dwt_low[t] * unit, (float)vmafgpu__dwt_high[t] * unit,
+                            (float)vmafgpu__dwt_low[t + 2] * unit, (float)vmafgpu__dwt_high[t + 2] * unit };
+    s->functions->merge_two(low, taps, w, k->low);
+    s->functions->merge_two(high, taps, w, k->high);
 }
 
 /* Applies the adjoint of the wavelet along a row. */
@@ -14515,21 +14540,20 @@ static void vmafgpu__slopes_adm_begin(const vmafgpu__slopes *s, const vmafgpu__s
 static void vmafgpu__slopes_adm_row(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, vmafgpu__slopes_adm *a,
                                     int y) {
     const int w = a->task.geometry.w, h = a->task.geometry.h, in_height = a->task.in_height;
-    int adds = 0;
+    const int t = y & 1 ? 0 : 1, i = (y + 1 - t) / 2;
     vmafgpu__slopes_bands(s, k, a, (y + 1) / 2 < h - 1 ? (y + 1) / 2 : h - 1);
-    for (int t = y & 1 ? 0 : 1; t < 4; t += 2) {
-        const int i = (y + 1 - t) / 2;
-        if (y + 1 - t >= 0 && i < h) {
-            vmafgpu__slopes_merge(s, k, i, t, w, adds);
-            adds = 1;
-        }
-    }
+    if (i > 0 && i < h)
+        vmafgpu__slopes_merge_two(s, k, i, t, w);
+    else if (i < h)
+        vmafgpu__slopes_merge(s, k, i, t, w, 0);
+    else
+        vmafgpu__slopes_merge(s, k, i - 1, t + 2, w, 0);
     if (y == 1)
         vmafgpu__slopes_merge(s, k, 0, 0, w, 1);
-    for (int t = 2; t < 4; t++) {
-        const int row = 2 * (h - 1) - 1 + t;
+    for (int tap = 2; tap < 4; tap++) {
+        const int row = 2 * (h - 1) - 1 + tap;
         if (row >= in_height && vmafgpu__reflect_repeat(row, in_height) == y)
-            vmafgpu__slopes_merge(s, k, h - 1, t, w, 1);
+            vmafgpu__slopes_merge(s, k, h - 1, tap, w, 1);
     }
     vmafgpu__slopes_unfold(s, k, w, a->task.in_width);
 }
@@ -14813,6 +14837,7 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
 
 #define vmafgpu__slopes_variances VMAFGPU__LANES_NAME(vmafgpu__slopes_variances)
 #define vmafgpu__slopes_filter    VMAFGPU__LANES_NAME(vmafgpu__slopes_filter)
+#define vmafgpu__slopes_filter_up VMAFGPU__LANES_NAME(vmafgpu__slopes_filter_up)
 #define vmafgpu__slopes_along     VMAFGPU__LANES_NAME(vmafgpu__slopes_along)
 #define vmafgpu__slopes_along_up  VMAFGPU__LANES_NAME(vmafgpu__slopes_along_up)
 #define vmafgpu__slopes_samples   VMAFGPU__LANES_NAME(vmafgpu__slopes_samples)
@@ -14824,6 +14849,7 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
 #define vmafgpu__slopes_total     VMAFGPU__LANES_NAME(vmafgpu__slopes_total)
 #define vmafgpu__slopes_band      VMAFGPU__LANES_NAME(vmafgpu__slopes_band)
 #define vmafgpu__slopes_add       VMAFGPU__LANES_NAME(vmafgpu__slopes_add)
+#define vmafgpu__slopes_add_two   VMAFGPU__LANES_NAME(vmafgpu__slopes_add_two)
 #define vmafgpu__slopes_columns   VMAFGPU__LANES_NAME(vmafgpu__slopes_columns)
 
 /* The loops compute whole blocks of LANES columns, so they also read and write columns after the end of a row. Results
@@ -14886,6 +14912,29 @@ static void vmafgpu__slopes_filter(const float *const *rows, const float *taps, 
         for (int i = 0; i < VMAFGPU__LANES; i++)
             sum[i] = taps[0] * rows[reach][x + i];
         for (int t = 1; t <= reach; t++) {
+            const float *a = rows[reach - t] + x, *b = rows[reach + t] + x;
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                sum[i] += taps[t] * (a[i] + b[i]);
+        }
+        if (adds)
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                out[x + i] += sum[i];
+        else
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                out[x + i] = sum[i];
+    }
+}
+
+/* The rows that are 0 would change sums of -0 to 0, which the code below does too. */
+static void vmafgpu__slopes_filter_up(const float *const *rows, const float *taps, int reach, int is_odd, int w,
+                                      int adds, float *out) {
+    for (int x = 0; x < w; x += VMAFGPU__LANES) {
+        float sum[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            sum[i] = 0;
+        for (int i = 0; !is_odd && i < VMAFGPU__LANES; i++)
+            sum[i] += taps[0] * rows[reach][x + i];
+        for (int t = 2 - is_odd; t <= reach; t += 2) {
             const float *a = rows[reach - t] + x, *b = rows[reach + t] + x;
             for (int i = 0; i < VMAFGPU__LANES; i++)
                 sum[i] += taps[t] * (a[i] + b[i]);
@@ -15087,6 +15136,17 @@ static void vmafgpu__slopes_add(const float *low, const float *high, float low_t
     }
 }
 
+static void vmafgpu__slopes_add_two(const float *const *rows, const float *taps, int w, float *out) {
+    const float *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
+    for (int x = 0; x < w; x += VMAFGPU__LANES) {
+        float sum[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            sum[i] = (taps[0] * a[x + i] + taps[1] * b[x + i]) + (taps[2] * c[x + i] + taps[3] * d[x + i]);
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            out[x + i] = sum[i];
+    }
+}
+
 static void vmafgpu__slopes_columns(const float *low, const float *high, const float *const *taps, int w, float *out) {
     const float *l = taps[0], *h = taps[1];
     for (int x = 0; x < w; x += VMAFGPU__LANES) {
@@ -15109,6 +15169,7 @@ static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
     VMAFGPU__SET(phases, 1),
     VMAFGPU__SET(variances, vmafgpu__slopes_variances),
     VMAFGPU__SET(down, vmafgpu__slopes_filter),
+    VMAFGPU__SET(down_up, vmafgpu__slopes_filter_up),
     VMAFGPU__SET(down_four, vmafgpu__slopes_filter_four),
     VMAFGPU__SET(along, vmafgpu__slopes_along),
     VMAFGPU__SET(along_up, vmafgpu__slopes_along_up),
@@ -15120,6 +15181,7 @@ static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
     VMAFGPU__SET(box_along, vmafgpu__slopes_box_along),
     VMAFGPU__SET(band, vmafgpu__slopes_band),
     VMAFGPU__SET(merge, vmafgpu__slopes_add),
+    VMAFGPU__SET(merge_two, vmafgpu__slopes_add_two),
     VMAFGPU__SET(unfold, vmafgpu__slopes_columns),
     VMAFGPU__SET(put, vmafgpu__slopes_put),
     VMAFGPU__SET(total, vmafgpu__slopes_total),
@@ -15526,6 +15588,7 @@ static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
     VMAFGPU__SET(phases, 4),
     VMAFGPU__SET(variances, vmafgpu__slopes_variances_v),
     VMAFGPU__SET(down, vmafgpu__slopes_filter),
+    VMAFGPU__SET(down_up, vmafgpu__slopes_filter_up),
     VMAFGPU__SET(down_four, vmafgpu__slopes_down_v),
     VMAFGPU__SET(along, vmafgpu__slopes_along_v),
     VMAFGPU__SET(along_up, vmafgpu__slopes_along_up),
@@ -15537,6 +15600,7 @@ static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
     VMAFGPU__SET(box_along, vmafgpu__slopes_box_along),
     VMAFGPU__SET(band, vmafgpu__slopes_band_v),
     VMAFGPU__SET(merge, vmafgpu__slopes_add),
+    VMAFGPU__SET(merge_two, vmafgpu__slopes_add_two),
     VMAFGPU__SET(unfold, vmafgpu__slopes_columns),
     VMAFGPU__SET(put, vmafgpu__slopes_put),
     VMAFGPU__SET(total, vmafgpu__slopes_total),

@@ -14120,7 +14120,7 @@ typedef struct vmafgpu__slopes_functions {
                  int w, float *out);
     /* Computes low_tap * low + high_tap * high. Adds the result to `out` if `adds` is set, otherwise stores it. */
     void (*merge)(const float *low, const float *high, float low_tap, float high_tap, int w, int adds, float *out);
-    /* Like two calls of `merge`, of which the second one adds. rows: low, high, low, high; `taps` likewise. */
+    /* Like two calls of `merge`, of which the second adds. The order of `rows` and `taps` is low, high, low, high. */
     void (*merge_two)(const float *const *rows, const float *taps, int w, float *out);
     /* The horizontal adjoint of the wavelet, without its edges. Writes 2 * w columns. */
     void (*unfold)(const float *low, const float *high, const float *const *taps, int w, float *out);

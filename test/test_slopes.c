@@ -794,6 +794,34 @@ static int plane_has(const plane *p, const float *expected, int w, int h) {
     return is_same;
 }
 
+/* Stores the samples of a clip as bytes. */
+static void narrow(pushed_clip *clip) {
+    for (int i = 0; i < PUSHED; i++)
+        for (int f = 0; f < 2; f++) {
+            const uint16_t *from = clip->pairs[i].side[f];
+            for (int k = 0; k < clip->pairs[i].w * clip->pairs[i].h; k++)
+                ((uint8_t *)clip->pairs[i].side[f])[k] = (uint8_t)from[k];
+        }
+}
+
+/* Checks that the scores of a context equal those of a context without slopes. */
+static void check_scores(vmafgpu *v, const vmafgpu_config *of, const pushed_clip *clip) {
+    vmafgpu_config c = *of;
+    vmafgpu *plain = NULL;
+    c.slopes = 0;
+    CHECK_INT(vmafgpu_open(&plain, &c), VMAFGPU_OK);
+    for (int i = 0; i < PUSHED; i++)
+        CHECK_INT(vmafgpu_push(plain, &clip->reference[i], &clip->distorted[i]), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_flush(plain), VMAFGPU_OK);
+    for (int i = 0; i < PUSHED; i += c.subsample) {
+        vmafgpu_score expected, got;
+        CHECK_INT(vmafgpu_score_at(plain, i, &expected), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_score_at(v, i, &got), VMAFGPU_OK);
+        CHECK(memcmp(&got.score, &expected.score, sizeof got.score) == 0);
+    }
+    vmafgpu_close(plain);
+}
+
 static void check_pushed(int w, int h, int depth, int is_live, int subsample) {
     static float expected[MOST];
     static const unsigned masks[] = { ~0u, 0, 16 };
@@ -809,6 +837,10 @@ static void check_pushed(int w, int h, int depth, int is_live, int subsample) {
     c.max_edit_size = 0;
     c.live = is_live;
     c.subsample = subsample;
+    if (depth == 8) {
+        narrow(&clip);
+        c.bytes_per_sample = 1;
+    }
     c.cpumask = masks[below(3)];
     use_threads(&c, below(2) ? 1 : 7);
     snprintf(test_where, sizeof test_where, "pushed, %dx%d, %d bits, cpumask %u, %d threads, live %d, subsample %d", w,
@@ -839,6 +871,7 @@ static void check_pushed(int w, int h, int depth, int is_live, int subsample) {
         CHECK(plane_has(&planes[i], is_wanted[i] ? expected : NULL, w, h));
         free(planes[i].memory);
     }
+    check_scores(v, &c, &clip);
     vmafgpu_close(v);
     free_clip(&clip);
 }
@@ -1200,7 +1233,7 @@ int main(void) {
     check_flat();
     check_call();
     for (int i = 0; i < 8; i++)
-        check_pushed(17 + below(80), 17 + below(60), 8 + below(9), i & 1, 1 + (i >> 1 & 1));
+        check_pushed(17 + below(80), 17 + below(160), 8 + below(2) * below(9), i & 1, 1 + (i >> 1 & 1));
     check_requests();
     check_parallel();
     check_memory();

@@ -1264,9 +1264,10 @@ typedef struct vmafgpu_config {
                                              2: also allows v1 models, and computes slopes as if the value of cambi were
                                              constant; with these models, edits and maps are refused. Needs 3 bytes of
                                              memory per pixel, plus 900 bytes per column and thread. Without `live`,
-                                             pairs that wait for the motion of later references need more: 5 bytes per
-                                             pixel, or 7 if samples have more than 8 bits. On a GPU, slopes need 27
-                                             bytes of device memory per pixel, and vmafgpu_slopes_next() requires
+                                             a pair that waits for the motion of later references needs 5 bytes per
+                                             pixel, or 7 if samples have more than 8 bits. Up to two pairs wait with
+                                             models for high frame rates (hfr), one with others. On a GPU, slopes need
+                                             27 bytes of device memory per pixel, and vmafgpu_slopes_next() requires
                                              `live`, one GPU, and a model other than v1. With AUTO, contexts that do not
                                              meet these requirements use the CPU */
 } vmafgpu_config;
@@ -27478,7 +27479,7 @@ static int vmafgpu__has_terms(const vmafgpu__cpu *cpu, const vmafgpu__job *job) 
     (void)cpu, (void)job;
     return 0;
 #else
-    return cpu->slopes && cpu->slopes->uses_vif && job->slopes.samples;
+    return job->slopes.samples && cpu->slopes && cpu->slopes->uses_vif;
 #endif
 }
 
@@ -34544,15 +34545,15 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
         vmafgpu__editor *e = c->base ? &x->editors[i] : unused;
         e->row = (double *)vmafgpu__carve(c, row);
         e->model_scratch = (double *)vmafgpu__carve(c, sizeof(double) * scratch);
-        for (int k = 0; k < VMAFGPU__EDITS_TOGETHER && v->cpu; k++) {
+        if (!v->cpu || (!v->config.max_edit_size && !v->config.map_block_size))
+            continue; /* slopes of pairs need nothing else */
+        for (int k = 0; k < VMAFGPU__EDITS_TOGETHER; k++) {
             e->candidate[k].luma = vmafgpu__carve_tile(c, luma, 1 + v->cpu->wide);
             for (int j = 0; j < 2; j++) {
                 e->candidate[k].vif[j] = vmafgpu__carve_tile(c, half, sizeof(uint16_t));
                 e->candidate[k].band[j] = vmafgpu__carve_tile(c, half, sizeof(int32_t));
             }
         }
-        if (!v->cpu)
-            continue;
         e->rows = (vmafgpu__adm_sums *)vmafgpu__carve(c, sizeof *e->rows * (size_t)(half * together));
         e->vif_scratch =
             vmafgpu__carve(c, v->plan.vif_variants ? v->cpu->functions->vif->scratch_size(luma, together, 1) : 0);

@@ -1645,7 +1645,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, 
  *     fails, slopes in host memory become NaN, and later requests return VMAFGPU_ERROR_DEVICE.
  *   - If a call writes slopes, it discards the base of vmafgpu_edit_begin().
  *   - Pairs without slopes have no extra cost. On the CPU, with one thread and vector code, a pair with slopes takes
- *     2.2 to 2.4 times as long as a pair without.
+ *     2.2 to 2.5 times as long as a pair without.
  *   - vmafgpu_push_many() does not share work between a context with slopes and other contexts. */
 VMAFGPU_API vmafgpu_result vmafgpu_slopes_next(vmafgpu *context, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory);
 

@@ -1266,9 +1266,10 @@ typedef struct vmafgpu_config {
                                              2: also allows v1 models, and computes slopes as if the value of cambi were
                                              constant; with these models, edits and maps are refused. Needs 3 bytes of
                                              memory per pixel, plus 900 bytes per column and thread. Without `live`,
-                                             pairs that wait for the motion of later references need more: 5 bytes per
-                                             pixel, or 7 if samples have more than 8 bits. On a GPU, slopes need 27
-                                             bytes of device memory per pixel, and vmafgpu_slopes_next() requires
+                                             a pair that waits for the motion of later references needs 5 bytes per
+                                             pixel, or 7 if samples have more than 8 bits. Up to two pairs wait with
+                                             models for high frame rates (hfr), one with others. On a GPU, slopes need
+                                             27 bytes of device memory per pixel, and vmafgpu_slopes_next() requires
                                              `live`, one GPU, and a model other than v1. With AUTO, contexts that do not
                                              meet these requirements use the CPU */
 } vmafgpu_config;
@@ -1631,7 +1632,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, 
  * computes for this pair, but motion is that of the clip. Requires config.slopes, but neither config.max_edit_size nor
  * a base.
  *   - `slopes`, `pitch` and `memory`: as with vmafgpu_edit_slopes(). Host memory is in use until the slopes are
- *     written, device memory until vmafgpu_reusable_count() includes the pair.
+ *     written, device memory until vmafgpu_reusable_count() includes the pair. From the push of the pair until then,
+ *     the plane contains intermediate results.
  *   - A request is for one pair. The request remains pending if the push fails or returns VMAFGPU_AGAIN, or if
  *     subsample leaves the pair out. Another request before the push replaces it. To cancel it, pass NULL.
  *   - On the CPU, slopes are written by the call that makes the score of the pair ready, after config.on_score has been
@@ -1639,13 +1641,13 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, 
  *     Otherwise the score depends on the motion of later references: the slopes are written by a later push,
  *     vmafgpu_push_following() or vmafgpu_flush(). Use one plane of memory for each pair whose score is not ready.
  *   - vmafgpu_reset() and vmafgpu_close() cancel all requests, also those of pairs whose score is not ready. Planes of
- *     cancelled requests are not written.
+ *     cancelled requests are not written after the call.
  *   - On a GPU, slopes require config.live. Slopes in host memory are complete when the score of their pair is ready.
  *     Those in device memory are written in stream order: work after vmafgpu_stream_wait() can read them. If the GPU
  *     fails, slopes in host memory become NaN, and later requests return VMAFGPU_ERROR_DEVICE.
  *   - If a call writes slopes, it discards the base of vmafgpu_edit_begin().
- *   - Pairs without slopes have no extra cost, except that the CPU copies the luma of every pair. With slopes, a pair
- *     takes as long as scoring it and calling vmafgpu_edit_slopes().
+ *   - Pairs without slopes have no extra cost. On the CPU, with one thread and vector code, a pair with slopes takes
+ *     2.2 to 2.5 times as long as a pair without.
  *   - vmafgpu_push_many() does not share work between a context with slopes and other contexts. */
 VMAFGPU_API vmafgpu_result vmafgpu_slopes_next(vmafgpu *context, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory);
 
@@ -4292,7 +4294,7 @@ typedef struct vmafgpu__job {
                                        distorted, bit 2 previous */
     int is_trusted;                 /* 1 if the reference was checked already, whatever its form */
     vmafgpu__wanted_map map;        /* the map requested with this pair, see vmafgpu_request_map() */
-    vmafgpu__wanted_slopes slopes;  /* the slopes requested with the pair; only used by GPUs */
+    vmafgpu__wanted_slopes slopes;  /* the slopes requested with the pair */
 } vmafgpu__job;
 
 /* How collect() waits for sums. NO_WAIT polls, but only if success is likely; LOOK always polls; WAIT blocks. */
@@ -8190,8 +8192,9 @@ struct vmafgpu__cpu {
                                                       context is the first; the others are other contexts, or
                                                       elements of candidate_slots */
     int member_count;
-    int is_prepared;     /* 1 if the sums of the next pair have already been computed */
-    int keeps_reference; /* 1 if the chains store the reference of this frame */
+    int is_prepared;                /* 1 if the sums of the next pair have already been computed */
+    int keeps_reference;            /* 1 if the chains store the reference of this frame */
+    struct vmafgpu__slopes *slopes; /* NULL unless slopes of pushed pairs can be requested */
 };
 
 #endif /* !VMAFGPU_KERNELS */
@@ -9189,12 +9192,14 @@ typedef struct vmafgpu__vif_picture {
     ptrdiff_t next_stride; /* in elements */
 } vmafgpu__vif_picture;
 
-/* Receives the statistics of a row instead of adding them to the sums. `variance` contains s1, s2 and s12, and `mean`
- * the sums of the weighted samples of both pictures, 2^32 times the mean at 8 bits divided by 256. The functions of the
- * vector levels arrange columns in groups, see vmafgpu__vif_strip.mean. Rows are passed in order. */
+/* Receives the statistics of each row. `variance` contains s1, s2 and s12, and `mean` the sums of the weighted samples
+ * of both pictures, 2^32 times the mean at 8 bits divided by 256. The functions of the vector levels arrange columns in
+ * groups, see vmafgpu__vif_strip.mean. Rows are passed in order. */
 typedef struct vmafgpu__vif_keeper {
     void (*row)(void *user, int y, const int32_t *const *variance, const uint32_t *const *mean);
     void *user;
+    /* The rows that are added to the sums, and from which rows of the next scale are computed; `first` is even. */
+    int first, end;
 } vmafgpu__vif_keeper;
 
 /* One scale of a strip of rows. The code reads nothing outside the pictures, and writes nothing outside the pictures of
@@ -9207,11 +9212,10 @@ typedef struct vmafgpu__vif_job {
     int first, end;  /* range of rows: `first` is even, `end` is even or equal to h */
     int images_only; /* if 1, no sums are computed */
     const vmafgpu__plan *plan;
-    const uint16_t *log_table; /* unused if log_entries is 0 */
-    void *scratch;             /* scratch memory of the calling thread, aligned to 64 bytes */
-    int widest;                /* maximum number of columns of a strip */
-    const vmafgpu__vif_keeper
-        *keeper; /* if not NULL, there are no sums. Requires a single strip and distorted picture */
+    const uint16_t *log_table;         /* unused if log_entries is 0 */
+    void *scratch;                     /* scratch memory of the calling thread, aligned to 64 bytes */
+    int widest;                        /* maximum number of columns of a strip */
+    const vmafgpu__vif_keeper *keeper; /* or NULL. Requires a single strip and distorted picture */
 } vmafgpu__vif_job;
 
 typedef struct vmafgpu__vif_functions {
@@ -9223,6 +9227,11 @@ typedef struct vmafgpu__vif_functions {
     uint64_t (*scratch_size)(int width, int together, int threads);
     size_t log_entries;
 } vmafgpu__vif_functions;
+
+/* Whether row y is added to the sums. */
+static int vmafgpu__vif_adds(const vmafgpu__vif_job *job, int y) {
+    return !job->keeper || (y >= job->keeper->first && y < job->keeper->end);
+}
 
 /* Returns the maximum width of a strip, a multiple of 64. More distorted images make strips narrower, because the state
  * of all images shares the cache. */
@@ -9439,6 +9448,8 @@ static void vmafgpu__vif_shrink(const vmafgpu__vif_job *job, const vmafgpu__vif_
               mean_shift = vmafgpu__vif_mean_shift(job->scale, job->bit_depth);
     for (int y = (job->first + 1) / 2; y < (job->end + 1) / 2 && y < job->h / 2; y++) {
         const void *rows[17];
+        if (!vmafgpu__vif_adds(job, 2 * y))
+            continue;
         for (int k = 0; k <= 2 * reach; k++)
             rows[k] = vmafgpu__vif_picture_row(picture, vmafgpu__reflect(2 * y + k - reach, job->h));
         vmafgpu__vif_shrink_row(rows, job->wide, vmafgpu__vif_taps[job->scale + 1], reach, job->w, mean_shift, line,
@@ -9458,9 +9469,9 @@ static void vmafgpu__vif_rows_scalar(const vmafgpu__vif_job *job, vmafgpu__vif_s
                 const int32_t *variance[3] = { lines.variance[0], lines.variance[1], lines.variance[2] };
                 const uint32_t *mean[2] = { lines.whole[0], lines.whole[1] };
                 job->keeper->row(job->keeper->user, y, variance, mean);
-                continue;
             }
-            vmafgpu__vif_plain_statistics(job->plan, &lines, job->w, job->log_table, sums[i]);
+            if (vmafgpu__vif_adds(job, y))
+                vmafgpu__vif_plain_statistics(job->plan, &lines, job->w, job->log_table, sums[i]);
         }
     for (int i = -1; i < job->distorted_count; i++)
         vmafgpu__vif_shrink(job, i < 0 ? &job->reference : &job->distorted[i], lines.mean[0]);
@@ -10556,7 +10567,8 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
             if (has_sums && d >= 0)
                 vmafgpu__vif_products(s, image, pairs_at, at, 6);
             for (int i = 0; has_next && i < rows && y + i + 1 < job->h; i += 2)
-                vmafgpu__vif_shrink_along(s, picture, y + i, s->next_line[d >= 0][i / 2]);
+                if (vmafgpu__vif_adds(job, y + i))
+                    vmafgpu__vif_shrink_along(s, picture, y + i, s->next_line[d >= 0][i / 2]);
             if (!has_sums || d < 0)
                 continue;
             for (int i = 0; i < rows; i++)
@@ -10564,16 +10576,15 @@ static void vmafgpu__vif_run_strip(vmafgpu__vif_strip *s, char *pairs_at, vmafgp
             for (int i = 0; i < rows; i++) {
                 if (d == 0)
                     vmafgpu__vif_reference_along(s, i);
-                if (job->keeper) {
+                if (job->keeper)
                     vmafgpu__vif_keep(s, i, y + i);
+                else
+                    vmafgpu__vif_distorted_along(s, i);
+                if (!vmafgpu__vif_adds(job, y + i))
                     continue;
-                }
-                vmafgpu__vif_distorted_along(s, i);
                 vmafgpu__vif_statistics(s, i, d == 0, &constants, &totals);
+                samples += d == 0 ? s->end - s->x : 0;
             }
-            if (job->keeper)
-                continue;
-            samples += d == 0 ? rows * (s->end - s->x) : 0;
             if (job->distorted_count == 1 && totals.registers < 1 << 15 && y + 4 < job->end)
                 continue; /* lanes cannot overflow yet */
             vmafgpu__vif_deliver(job->plan, &totals, d == 0, samples, &part);
@@ -14079,16 +14090,19 @@ typedef struct vmafgpu__slopes_functions {
     /* Filters vertically. `rows` has 2 * reach + 1 rows, `taps` starts with the tap of the centre. If `adds` is set,
      * adds the result to `out`. */
     void (*down)(const float *const *rows, const float *taps, int reach, int w, int adds, float *out);
+    /* Like `down`, but every second row is 0: those at an odd distance from the centre or, if `is_odd` is set, the
+     * others. These elements of `rows` are not used. */
+    void (*down_up)(const float *const *rows, const float *taps, int reach, int is_odd, int w, int adds, float *out);
     /* Like `down`, but computes four rows. `rows` has 2 * reach + 4 rows. */
     void (*down_four)(const float *const *rows, const float *taps, int reach, int w, float *const *out);
     /* Filters horizontally, and writes columns -reach..w + reach - 1. Reads zeros before and after the line. */
     void (*along)(const float *line, const float *taps, int reach, int w, ptrdiff_t pitch, float *out);
     /* Like `along`, but neighbouring columns of `line` are two columns apart in `out`. Columns are in order. */
     void (*along_up)(const float *line, const float *taps, int reach, int w, float *out);
-    /* Combines the three filtered planes with the samples r and d, which are rows of pictures. Writes columns in
-     * order. */
-    void (*samples)(const float *const *filtered, const void *const *rows, int wide, int bits, float weight, int w,
-                    ptrdiff_t pitch, float *out);
+    /* Combines the three filtered planes with the samples r and d, which are rows of pictures. Writes w columns in
+     * order, and nothing else. */
+    void (*samples)(const float *const *filtered, const void *const *rows, int wide, int bits, int w, ptrdiff_t pitch,
+                    float *out);
     /* Splits a row of coefficients into restored part and impairment, see vmafgpu__slopes_split_scalar(). */
     void (*split)(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale, int left, int right,
                   const vmafgpu__adm_row *row, float *const *side, int32_t *const *uses_impairment);
@@ -14109,19 +14123,25 @@ typedef struct vmafgpu__slopes_functions {
                  int w, float *out);
     /* Computes low_tap * low + high_tap * high. Adds the result to `out` if `adds` is set, otherwise stores it. */
     void (*merge)(const float *low, const float *high, float low_tap, float high_tap, int w, int adds, float *out);
+    /* Like two calls of `merge`, of which the second adds. The order of `rows` and `taps` is low, high, low, high. */
+    void (*merge_two)(const float *const *rows, const float *taps, int w, float *out);
     /* The horizontal adjoint of the wavelet, without its edges. Writes 2 * w columns. */
     void (*unfold)(const float *low, const float *high, const float *const *taps, int w, float *out);
     /* Writes a + b to the first w columns of `out`, and nothing else. `b` can be NULL. */
     void (*put)(const float *a, const float *b, int w, float *out);
+    /* Multiplies the first w columns of `out` by `weight`, or sets them to 0 if `weight` is 0. Then adds `a` and `b`,
+     * which can be NULL. Writes nothing else. */
+    void (*total)(float weight, const float *a, const float *b, int w, float *out);
 } vmafgpu__slopes_functions;
 
 /* The working memory of one thread. */
 typedef struct vmafgpu__slopes_worker {
     void *vif_scratch, *adm_scratch;
-    unsigned char *lines; /* all lines below are in one piece of memory, which is zeroed for each strip */
-    size_t lines_size;
+    unsigned char *lines;              /* all lines below are in one piece of memory, which is zeroed for each strip */
+    size_t lines_size, vif_lines_size; /* the latter: of the lines for the terms of VIF, which come first */
     float *ring[VMAFGPU__SLOPES_VIF][VMAFGPU__SLOPES_ROWS], *filtered[VMAFGPU__SLOPES_VIF];
-    float *line[VMAFGPU__SLOPES_VIF][VMAFGPU__SLOPES_GROUP], *zero, *up, *wide, *more, *box, *sum;
+    float *line[VMAFGPU__SLOPES_VIF][VMAFGPU__SLOPES_GROUP], *zero, *up, *wide, *more, *box;
+    vmafgpu__vif_sums sums; /* of the rows that this thread has processed */
     /* Rows of bands; [y % RING]. In `cube`, `all` and `mask`, [0] is for the numerator and [1] for the impairment. */
     float *side[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS], *band[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS];
     int32_t *uses_impairment[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS];
@@ -14136,9 +14156,14 @@ typedef struct vmafgpu__slopes {
     float vif_weight[VMAFGPU__SCALES]; /* derivatives with respect to the sum of logarithms, per code value */
     float adm_weight[VMAFGPU__SCALES][2][VMAFGPU__BANDS]; /* three times those with respect to the sum of cubes */
     int has_vif[VMAFGPU__SCALES + 1], has_adm[VMAFGPU__SCALES + 1]; /* whether this or a smaller scale has a weight */
-    float *vif[VMAFGPU__SCALES], *adm[VMAFGPU__SCALES]; /* with respect to the input of a scale; none at scale 0 */
+    /* With respect to the input of a scale; none at scale 0, because those of VIF are in the caller's plane. The planes
+     * of VIF first contain the terms, which are the derivatives of the scale itself for a weight of 1. */
+    float *vif[VMAFGPU__SCALES], *adm[VMAFGPU__SCALES];
+    vmafgpu__view luma[2]; /* of the pair */
     unsigned char *out;
     ptrdiff_t pitch;
+    int uses_vif;                 /* whether the model uses VIF */
+    int with_sums;                /* whether the statistics of VIF are also added to the sums of the pair */
     int scale, rows, count, next; /* rows of a strip; next: atomic; the first strip that no thread has claimed */
     vmafgpu__slopes_worker *workers;
 } vmafgpu__slopes;
@@ -14172,18 +14197,17 @@ static void vmafgpu__slopes_worker_layout(vmafgpu__carver *c, const vmafgpu *v, 
         for (int y = 0; y < VMAFGPU__SLOPES_ROWS; y++)
             k->ring[i][y] = vmafgpu__slopes_line(c, all);
         k->filtered[i] = vmafgpu__slopes_line(c, all);
-    }
-    for (int i = 0; i < 2; i++)
-        k->mask[i] = vmafgpu__slopes_line(c, half);
-    k->zero = vmafgpu__slopes_line(c, all);
-    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++)
         for (int y = 0; y < VMAFGPU__SLOPES_GROUP; y++)
             k->line[i][y] = vmafgpu__slopes_line(c, all);
+    }
+    k->zero = vmafgpu__slopes_line(c, all);
+    k->vif_lines_size = (size_t)(c->used - first);
+    for (int i = 0; i < 2; i++)
+        k->mask[i] = vmafgpu__slopes_line(c, half);
     k->more = vmafgpu__slopes_line(c, w);
     k->up = vmafgpu__slopes_line(c, half);
     k->wide = vmafgpu__slopes_line(c, w);
     k->box = vmafgpu__slopes_line(c, half);
-    k->sum = vmafgpu__slopes_line(c, w);
     k->low = vmafgpu__slopes_line(c, half);
     k->high = vmafgpu__slopes_line(c, half);
     for (int y = 0; y < VMAFGPU__SLOPES_RING; y++) {
@@ -14207,6 +14231,7 @@ static vmafgpu__slopes *vmafgpu__slopes_layout(vmafgpu__carver *c, const vmafgpu
     vmafgpu__slopes_worker unused;
     vmafgpu__slopes *to = s ? s : &sizes;
     to->vif[0] = to->adm[0] = NULL;
+    to->uses_vif = to->with_sums = 0;
     for (int i = 1; i < VMAFGPU__SCALES; i++) {
         to->vif[i] = vmafgpu__slopes_plane(c, v->config.width >> i, v->config.height >> i);
         to->adm[i] = vmafgpu__slopes_plane(c, vmafgpu__adm_size(v->config.width, i - 1),
@@ -14220,11 +14245,12 @@ static vmafgpu__slopes *vmafgpu__slopes_layout(vmafgpu__carver *c, const vmafgpu
 
 /* ---- VIF ---- */
 
-static vmafgpu__vif_picture vmafgpu__slopes_picture(const vmafgpu__cpu *cpu, int scale, int frame) {
-    vmafgpu__vif_picture picture;
-    memset(&picture, 0, sizeof picture);
-    picture.row = scale ? (const void *)cpu->vif[scale][frame].data : cpu->staging_buffer[frame];
-    picture.pitch = scale ? 2 * cpu->vif[scale][frame].stride : (ptrdiff_t)cpu->row_bytes;
+static vmafgpu__vif_picture vmafgpu__slopes_picture(const vmafgpu__slopes *s, int scale, int frame) {
+    vmafgpu__vif_picture picture = vmafgpu__vif_picture_of(s->v->cpu, scale, frame);
+    if (!scale) {
+        picture.row = s->luma[frame].data;
+        picture.pitch = s->luma[frame].pitch;
+    }
     return picture;
 }
 
@@ -14264,7 +14290,10 @@ static void vmafgpu__slopes_down(const vmafgpu__slopes_functions *f, const vmafg
             continue;
         for (int t = -reach; t <= reach; t++)
             rows[t + reach] = vmafgpu__slopes_source_row(source, from[k] + t);
-        f->down(rows, taps, reach, source->w, k > 0, out);
+        if (source->ring)
+            f->down(rows, taps, reach, source->w, k > 0, out);
+        else
+            f->down_up(rows, taps, reach, y & 1, source->w, k > 0, out);
     }
 }
 
@@ -14437,14 +14466,31 @@ static void vmafgpu__slopes_bands(const vmafgpu__slopes *s, const vmafgpu__slope
     }
 }
 
+/* Returns row i of the smallest band, from which k->low is computed. */
+static const float *vmafgpu__slopes_smaller(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int w, int i) {
+    return s->has_adm[s->scale + 1] ? vmafgpu__slopes_plane_row(s->adm[s->scale + 1], w, i) : k->zero;
+}
+
 /* Adds what row i of the bands contributes to a row of the input, with tap t, to k->low and k->high. */
 static void vmafgpu__slopes_merge(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int i, int t, int w,
                                   int adds) {
     const float unit = 1.0f / 32768, low = (float)vmafgpu__dwt_low[t] * unit, high = (float)vmafgpu__dwt_high[t] * unit;
     const float *const *band = (const float *const *)k->band[i % VMAFGPU__SLOPES_RING];
-    const float *smaller = s->has_adm[s->scale + 1] ? vmafgpu__slopes_plane_row(s->adm[s->scale + 1], w, i) : k->zero;
-    s->functions->merge(smaller, band[0], low, high, w, adds, k->low);
+    s->functions->merge(vmafgpu__slopes_smaller(s, k, w, i), band[0], low, high, w, adds, k->low);
     s->functions->merge(band[1], band[2], low, high, w, adds, k->high);
+}
+
+/* Does the same for row i with tap t and for row i - 1 with tap t + 2, and replaces k->low and k->high. */
+static void vmafgpu__slopes_merge_two(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int i, int t, int w) {
+    const float *const *a = (const float *const *)k->band[i % VMAFGPU__SLOPES_RING],
+                       *const *b = (const float *const *)k->band[(i - 1) % VMAFGPU__SLOPES_RING];
+    const float *low[4] = { vmafgpu__slopes_smaller(s, k, w, i), a[0], vmafgpu__slopes_smaller(s, k, w, i - 1), b[0] };
+    const float *high[4] = { a[1], a[2], b[1], b[2] };
+    const float unit = 1.0f / 32768;
+    const float taps[4] = { (float)vmafgpu__dwt_low[t] * unit, (float)vmafgpu__dwt_high[t] * unit,
+                            (float)vmafgpu__dwt_low[t + 2] * unit, (float)vmafgpu__dwt_high[t + 2] * unit };
+    s->functions->merge_two(low, taps, w, k->low);
+    s->functions->merge_two(high, taps, w, k->high);
 }
 
 /* Applies the adjoint of the wavelet along a row. */
@@ -14479,8 +14525,8 @@ static void vmafgpu__slopes_adm_begin(const vmafgpu__slopes *s, const vmafgpu__s
     for (int f = 0; f < 2; f++) {
         a->task.image[f] = vmafgpu__adm_image_of(v->cpu, scale, f);
         if (!scale) {
-            a->task.image[f].in = v->cpu->staging_buffer[f];
-            a->task.image[f].in_pitch = (ptrdiff_t)v->cpu->row_bytes;
+            a->task.image[f].in = s->luma[f].data;
+            a->task.image[f].in_pitch = s->luma[f].pitch;
         }
     }
     const vmafgpu__adm_geometry *g = &a->task.geometry;
@@ -14497,21 +14543,20 @@ static void vmafgpu__slopes_adm_begin(const vmafgpu__slopes *s, const vmafgpu__s
 static void vmafgpu__slopes_adm_row(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, vmafgpu__slopes_adm *a,
                                     int y) {
     const int w = a->task.geometry.w, h = a->task.geometry.h, in_height = a->task.in_height;
-    int adds = 0;
+    const int t = y & 1 ? 0 : 1, i = (y + 1 - t) / 2;
     vmafgpu__slopes_bands(s, k, a, (y + 1) / 2 < h - 1 ? (y + 1) / 2 : h - 1);
-    for (int t = y & 1 ? 0 : 1; t < 4; t += 2) {
-        const int i = (y + 1 - t) / 2;
-        if (y + 1 - t >= 0 && i < h) {
-            vmafgpu__slopes_merge(s, k, i, t, w, adds);
-            adds = 1;
-        }
-    }
+    if (i > 0 && i < h)
+        vmafgpu__slopes_merge_two(s, k, i, t, w);
+    else if (i < h)
+        vmafgpu__slopes_merge(s, k, i, t, w, 0);
+    else
+        vmafgpu__slopes_merge(s, k, i - 1, t + 2, w, 0);
     if (y == 1)
         vmafgpu__slopes_merge(s, k, 0, 0, w, 1);
-    for (int t = 2; t < 4; t++) {
-        const int row = 2 * (h - 1) - 1 + t;
+    for (int tap = 2; tap < 4; tap++) {
+        const int row = 2 * (h - 1) - 1 + tap;
         if (row >= in_height && vmafgpu__reflect_repeat(row, in_height) == y)
-            vmafgpu__slopes_merge(s, k, h - 1, t, w, 1);
+            vmafgpu__slopes_merge(s, k, h - 1, tap, w, 1);
     }
     vmafgpu__slopes_unfold(s, k, w, a->task.in_width);
 }
@@ -14533,15 +14578,19 @@ static void vmafgpu__slopes_adm_rows(const vmafgpu__slopes *s, const vmafgpu__sl
 typedef struct vmafgpu__slopes_vif {
     const vmafgpu__slopes *s;
     const vmafgpu__slopes_worker *k;
-    vmafgpu__slopes_adm *adm; /* if not NULL, the derivatives of ADM are added; at scale 0 */
     vmafgpu__vif_job job;
     vmafgpu__vif_picture distorted;
-    int reach, next_reach, bits;
+    int reach, bits;
     ptrdiff_t pitch;
     int y, end;    /* the next row, and the end of the strip */
     int made, has; /* rows made..has-1 of `line` have been filtered vertically */
-    float taps[1 + VMAFGPU__SLOPES_REACH], next_taps[1 + VMAFGPU__SLOPES_REACH];
+    float taps[1 + VMAFGPU__SLOPES_REACH];
 } vmafgpu__slopes_vif;
+
+static float *vmafgpu__slopes_vif_plane_row(const vmafgpu__slopes *s, int y) {
+    return s->scale ? vmafgpu__slopes_plane_row(s->vif[s->scale], s->v->config.width >> s->scale, y)
+                    : (float *)(void *)(s->out + y * s->pitch);
+}
 
 /* Whether rows y..y + 3 are filtered together. They must not depend on reflected rows. */
 static int vmafgpu__slopes_is_group(const vmafgpu__slopes_vif *a, int y) {
@@ -14570,39 +14619,22 @@ static void vmafgpu__slopes_vif_down(vmafgpu__slopes_vif *a, int y, int all) {
     a->has = y + (is_group ? VMAFGPU__SLOPES_GROUP : 1);
 }
 
-/* Computes the derivatives with respect to the next row of the strip. */
+/* Computes the terms of the next row of the strip. */
 static void vmafgpu__slopes_vif_finish(vmafgpu__slopes_vif *a) {
-    const vmafgpu__slopes *s = a->s;
     const vmafgpu__slopes_worker *k = a->k;
-    const vmafgpu__slopes_functions *f = s->functions;
-    const int y = a->y++, scale = s->scale, w = a->job.w, h = a->job.h;
+    const vmafgpu__slopes_functions *f = a->s->functions;
+    const int y = a->y++, w = a->job.w;
     const int all = (int)(f->phases == 1 ? w : (f->phases - 1) * a->pitch + (w + f->phases - 1) / f->phases);
-    float *out = scale ? vmafgpu__slopes_plane_row(s->vif[scale], w, y) : (float *)(void *)(s->out + y * s->pitch);
-    if (s->vif_weight[scale] != 0) {
-        const float *filtered[VMAFGPU__SLOPES_VIF] = { k->filtered[0], k->filtered[1], k->filtered[2] };
-        const void *rows[2] = { vmafgpu__vif_picture_row(&a->job.reference, y),
-                                vmafgpu__vif_picture_row(&a->distorted, y) };
-        if (y >= a->has)
-            vmafgpu__slopes_vif_down(a, y, all);
-        for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++) {
-            f->along(k->line[i][y - a->made], a->taps, a->reach, w, a->pitch, k->filtered[i]);
-            vmafgpu__slopes_fold(k->filtered[i], f->phases, a->pitch, w, a->reach);
-        }
-        f->samples(filtered, rows, a->job.wide, a->bits, s->vif_weight[scale], w, a->pitch, k->sum);
-    } else {
-        memset(k->sum, 0, (size_t)w * sizeof *k->sum);
+    const float *filtered[VMAFGPU__SLOPES_VIF] = { k->filtered[0], k->filtered[1], k->filtered[2] };
+    const void *rows[2] = { vmafgpu__vif_picture_row(&a->job.reference, y),
+                            vmafgpu__vif_picture_row(&a->distorted, y) };
+    if (y >= a->has)
+        vmafgpu__slopes_vif_down(a, y, all);
+    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++) {
+        f->along(k->line[i][y - a->made], a->taps, a->reach, w, a->pitch, k->filtered[i]);
+        vmafgpu__slopes_fold(k->filtered[i], f->phases, a->pitch, w, a->reach);
     }
-    if (s->has_vif[scale + 1]) {
-        const vmafgpu__slopes_source source = { NULL, s->vif[scale + 1], k->zero, w >> 1, h >> 1 };
-        vmafgpu__slopes_down(f, &source, y, h, a->next_taps, a->next_reach, k->up);
-        f->along_up(k->up, a->next_taps, a->next_reach, w, k->wide);
-        vmafgpu__slopes_fold(k->wide, 1, 0, w, a->next_reach);
-    }
-    if (s->has_vif[scale + 1] && a->adm)
-        f->put(k->sum, k->wide, w, k->sum);
-    if (a->adm)
-        vmafgpu__slopes_adm_row(s, k, a->adm, y);
-    f->put(k->sum, a->adm ? k->more : s->has_vif[scale + 1] ? k->wide : NULL, w, out);
+    f->samples(filtered, rows, a->job.wide, a->bits, w, a->pitch, vmafgpu__slopes_vif_plane_row(a->s, y));
 }
 
 /* Receives the statistics of row y, and computes the rows of the strip that depend on no later row. */
@@ -14625,30 +14657,26 @@ static void vmafgpu__slopes_vif_row(void *user, int y, const int32_t *const *var
     }
 }
 
-/* Computes the derivatives with respect to rows first..end-1 of a VIF picture. */
-static void vmafgpu__slopes_vif_rows(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int first, int end) {
+/* Computes the terms of rows first..end-1 of a VIF picture. */
+static void vmafgpu__slopes_vif_terms(const vmafgpu__slopes *s, vmafgpu__slopes_worker *k, int first, int end) {
     const vmafgpu *v = s->v;
     const int scale = s->scale;
-    vmafgpu__vif_keeper keeper = { vmafgpu__slopes_vif_row, NULL };
-    vmafgpu__vif_sums unused, *sums[1] = { &unused };
-    vmafgpu__slopes_adm adm;
+    vmafgpu__vif_keeper keeper = { vmafgpu__slopes_vif_row, NULL, 0, 0 };
+    vmafgpu__vif_sums *sums[1] = { &k->sums };
     vmafgpu__slopes_vif a;
     memset(&a, 0, sizeof a);
-    if (!scale && s->has_adm[0]) {
-        vmafgpu__slopes_adm_begin(s, k, &adm, first);
-        a.adm = &adm;
-    }
     a.s = s;
     a.k = k;
     a.reach = vmafgpu__vif_reach(scale);
     a.bits = scale ? 16 : v->config.bit_depth;
-    a.distorted = vmafgpu__slopes_picture(v->cpu, scale, 1);
-    a.job.reference = vmafgpu__slopes_picture(v->cpu, scale, 0);
+    a.distorted = vmafgpu__slopes_picture(s, scale, 1);
+    a.job.reference = vmafgpu__slopes_picture(s, scale, 0);
     a.job.distorted = &a.distorted;
     a.job.distorted_count = 1;
     a.job.bit_depth = v->config.bit_depth;
     a.job.scale = scale;
     a.job.wide = scale || v->cpu->wide;
+    a.job.images_only = scale == 0 && v->plan.vif_skips_scale_0;
     a.job.w = v->config.width >> scale;
     a.job.h = v->config.height >> scale;
     a.job.plan = &v->plan;
@@ -14660,41 +14688,118 @@ static void vmafgpu__slopes_vif_rows(const vmafgpu__slopes *s, const vmafgpu__sl
     a.y = a.made = a.has = first;
     a.end = end < a.job.h ? end : a.job.h;
     keeper.user = &a;
-    vmafgpu__slopes_taps(scale, a.taps);
-    if (s->has_vif[scale + 1]) {
-        a.next_reach = vmafgpu__vif_reach(scale + 1);
-        vmafgpu__slopes_taps(scale + 1, a.next_taps);
+    if (s->with_sums) {
+        keeper.first = first;
+        keeper.end = a.end;
     }
+    vmafgpu__slopes_taps(scale, a.taps);
     a.job.first = first > a.reach ? (first - a.reach) & ~1 : 0;
     a.job.end = end + a.reach + (a.reach & 1);
     a.job.end = a.job.end < a.job.h ? a.job.end : a.job.h;
-    if (a.y < a.end && s->vif_weight[scale] != 0)
+    if (a.y < a.end)
         v->cpu->functions->vif->rows(&a.job, sums);
-    while (a.y < a.end)
+    while (a.y < a.end && !a.job.images_only)
         vmafgpu__slopes_vif_finish(&a);
+}
+
+/* Computes the derivatives with respect to rows first..end-1 of a VIF picture: replaces the terms. At scale 0, adds the
+ * derivatives of ADM. */
+static void vmafgpu__slopes_vif_rows(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int first, int end) {
+    const vmafgpu__slopes_functions *f = s->functions;
+    const int scale = s->scale, w = s->v->config.width >> scale, h = s->v->config.height >> scale;
+    const int has_adm = !scale && s->has_adm[0], has_next = s->has_vif[scale + 1];
+    const int reach = has_next ? vmafgpu__vif_reach(scale + 1) : 0;
+    float taps[1 + VMAFGPU__SLOPES_REACH];
+    vmafgpu__slopes_adm adm;
+    if (has_adm)
+        vmafgpu__slopes_adm_begin(s, k, &adm, first);
+    if (has_next)
+        vmafgpu__slopes_taps(scale + 1, taps);
+    for (int y = first; y < end && y < h; y++) {
+        if (has_next) {
+            const vmafgpu__slopes_source source = { NULL, s->vif[scale + 1], k->zero, w >> 1, h >> 1 };
+            vmafgpu__slopes_down(f, &source, y, h, taps, reach, k->up);
+            f->along_up(k->up, taps, reach, w, k->wide);
+            vmafgpu__slopes_fold(k->wide, 1, 0, w, reach);
+        }
+        if (has_adm)
+            vmafgpu__slopes_adm_row(s, k, &adm, y);
+        f->total(s->vif_weight[scale], has_next ? k->wide : NULL, has_adm ? k->more : NULL, w,
+                 vmafgpu__slopes_vif_plane_row(s, y));
+    }
 }
 
 /* ---- frames ---- */
 
-/* Runs on each thread: claims strips of rows, one at a time, until none are left. */
-static void vmafgpu__slopes_task(void *arg, int index) {
+/* Claims a strip of rows and returns 1, or returns 0 if none are left. */
+static int vmafgpu__slopes_claim(vmafgpu__slopes *s, int *first) {
+    for (int strip; (strip = vmafgpu__atomic_get(&s->next)) < s->count;)
+        if (vmafgpu__atomic_change(&s->next, strip, strip + 1)) {
+            *first = strip * s->rows;
+            return 1;
+        }
+    return 0;
+}
+
+/* Runs on each thread. */
+static void vmafgpu__slopes_terms_task(void *arg, int index) {
     vmafgpu__slopes *s = (vmafgpu__slopes *)arg;
-    const vmafgpu__slopes_worker *k = &s->workers[index];
-    for (int strip; (strip = vmafgpu__atomic_get(&s->next)) < s->count;) {
-        const int first = strip * s->rows, end = first + s->rows;
-        if (!vmafgpu__atomic_change(&s->next, strip, strip + 1))
-            continue;
-        memset(k->lines, 0, k->lines_size);
-        if (s->has_vif[s->scale] || !s->scale)
-            vmafgpu__slopes_vif_rows(s, k, first, end);
-        if (s->has_adm[s->scale] && s->scale)
-            vmafgpu__slopes_adm_rows(s, k, first, end);
+    vmafgpu__slopes_worker *k = &s->workers[index];
+    for (int first; vmafgpu__slopes_claim(s, &first);) {
+        memset(k->lines, 0, k->vif_lines_size);
+        vmafgpu__slopes_vif_terms(s, k, first, first + s->rows);
     }
 }
 
-/* Computes the slopes for the pair whose planes the CPU backend holds. slopes: derivatives with respect to the sums.
- * adm_unit: factors by which the sums of cubes are multiplied, or NULL. If config.parallel_for skips some tasks and
- * `always` is set, does them on this thread; otherwise fails. */
+/* Runs on each thread. */
+static void vmafgpu__slopes_task(void *arg, int index) {
+    vmafgpu__slopes *s = (vmafgpu__slopes *)arg;
+    const vmafgpu__slopes_worker *k = &s->workers[index];
+    for (int first; vmafgpu__slopes_claim(s, &first);) {
+        memset(k->lines, 0, k->lines_size);
+        if (s->has_vif[s->scale] || !s->scale)
+            vmafgpu__slopes_vif_rows(s, k, first, first + s->rows);
+        if (s->has_adm[s->scale] && s->scale)
+            vmafgpu__slopes_adm_rows(s, k, first, first + s->rows);
+    }
+}
+
+/* Runs a task on all threads for a scale with up to h rows. */
+static vmafgpu_result vmafgpu__slopes_scale(vmafgpu *v, vmafgpu__slopes *s, int scale, int h,
+                                            void (*task)(void *arg, int index)) {
+    /* The rows next to a strip are computed twice. A single thread needs only one strip. */
+    const int strips = v->config.threads > 1 ? 2 * v->config.threads : 1;
+    const int rows = vmafgpu__divide_up(h, 2 * strips) * 2;
+    s->scale = scale;
+    s->next = 0;
+    s->rows = rows < VMAFGPU__SLOPES_STRIP ? VMAFGPU__SLOPES_STRIP : rows;
+    s->count = vmafgpu__divide_up(h, s->rows);
+    return vmafgpu__run(v, task, s);
+}
+
+/* Computes the terms of VIF for the pair whose planes the CPU backend holds. The terms of scale 0 are written to `out`.
+ * If `sums` is not NULL, also computes the smaller pictures, and adds the statistics to `sums`. */
+static vmafgpu_result vmafgpu__slopes_terms(vmafgpu *v, vmafgpu__slopes *s, vmafgpu__sums *sums, void *out,
+                                            ptrdiff_t pitch) {
+    vmafgpu_result result = VMAFGPU_OK;
+    s->v = v;
+    s->functions = v->cpu->functions->slopes;
+    s->out = (unsigned char *)out;
+    s->pitch = pitch;
+    s->with_sums = sums != NULL;
+    for (int i = 0; i < VMAFGPU__SCALES && s->uses_vif && result == VMAFGPU_OK; i++) {
+        for (int k = 0; k < v->config.threads; k++)
+            memset(&s->workers[k].sums, 0, sizeof s->workers[k].sums);
+        result = vmafgpu__slopes_scale(v, s, i, v->config.height >> i, vmafgpu__slopes_terms_task);
+        for (int k = 0; k < v->config.threads && sums; k++)
+            vmafgpu__vif_add_sums(&sums->vif[i], &s->workers[k].sums, v->plan.vif_variants);
+    }
+    return result;
+}
+
+/* Computes the slopes for the pair whose planes the CPU backend holds, and whose terms have been computed. slopes:
+ * derivatives with respect to the sums. adm_unit: factors by which the sums of cubes are multiplied, or NULL. If
+ * config.parallel_for skips some tasks and `always` is set, does them on this thread; otherwise fails. */
 static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const double *slopes,
                                           const double (*adm_unit)[VMAFGPU__BANDS], int always, void *out,
                                           ptrdiff_t pitch) {
@@ -14718,15 +14823,8 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
         s->has_adm[i] = vmafgpu__slopes_has_weight(s, i, 0) || vmafgpu__slopes_has_weight(s, i, 1) || s->has_adm[i + 1];
     }
     for (int i = VMAFGPU__SCALES - 1; i >= 0 && result == VMAFGPU_OK; i--) {
-        s->scale = i;
-        s->next = 0;
         const int h = i ? vmafgpu__adm_size(v->config.height, i - 1) : v->config.height;
-        /* The rows next to a strip are computed twice. A single thread needs only one strip. */
-        const int strips = v->config.threads > 1 ? 2 * v->config.threads : 1;
-        const int rows = vmafgpu__divide_up(h, 2 * strips) * 2;
-        s->rows = rows < VMAFGPU__SLOPES_STRIP ? VMAFGPU__SLOPES_STRIP : rows;
-        s->count = vmafgpu__divide_up(h, s->rows);
-        result = vmafgpu__run(v, vmafgpu__slopes_task, s);
+        result = vmafgpu__slopes_scale(v, s, i, h, vmafgpu__slopes_task);
         if (result != VMAFGPU_OK && always) {
             vmafgpu__slopes_task(s, 0);
             result = VMAFGPU_OK;
@@ -14742,6 +14840,7 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
 
 #define vmafgpu__slopes_variances VMAFGPU__LANES_NAME(vmafgpu__slopes_variances)
 #define vmafgpu__slopes_filter    VMAFGPU__LANES_NAME(vmafgpu__slopes_filter)
+#define vmafgpu__slopes_filter_up VMAFGPU__LANES_NAME(vmafgpu__slopes_filter_up)
 #define vmafgpu__slopes_along     VMAFGPU__LANES_NAME(vmafgpu__slopes_along)
 #define vmafgpu__slopes_along_up  VMAFGPU__LANES_NAME(vmafgpu__slopes_along_up)
 #define vmafgpu__slopes_samples   VMAFGPU__LANES_NAME(vmafgpu__slopes_samples)
@@ -14750,8 +14849,10 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
 #define vmafgpu__slopes_box_along VMAFGPU__LANES_NAME(vmafgpu__slopes_box_along)
 #define vmafgpu__slopes_shares    VMAFGPU__LANES_NAME(vmafgpu__slopes_shares)
 #define vmafgpu__slopes_put       VMAFGPU__LANES_NAME(vmafgpu__slopes_put)
+#define vmafgpu__slopes_total     VMAFGPU__LANES_NAME(vmafgpu__slopes_total)
 #define vmafgpu__slopes_band      VMAFGPU__LANES_NAME(vmafgpu__slopes_band)
 #define vmafgpu__slopes_add       VMAFGPU__LANES_NAME(vmafgpu__slopes_add)
+#define vmafgpu__slopes_add_two   VMAFGPU__LANES_NAME(vmafgpu__slopes_add_two)
 #define vmafgpu__slopes_columns   VMAFGPU__LANES_NAME(vmafgpu__slopes_columns)
 
 /* The loops compute whole blocks of LANES columns, so they also read and write columns after the end of a row. Results
@@ -14827,6 +14928,29 @@ static void vmafgpu__slopes_filter(const float *const *rows, const float *taps, 
     }
 }
 
+/* The rows that are 0 would change sums of -0 to 0, which the code below does too. */
+static void vmafgpu__slopes_filter_up(const float *const *rows, const float *taps, int reach, int is_odd, int w,
+                                      int adds, float *out) {
+    for (int x = 0; x < w; x += VMAFGPU__LANES) {
+        float sum[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            sum[i] = 0;
+        for (int i = 0; !is_odd && i < VMAFGPU__LANES; i++)
+            sum[i] += taps[0] * rows[reach][x + i];
+        for (int t = 2 - is_odd; t <= reach; t += 2) {
+            const float *a = rows[reach - t] + x, *b = rows[reach + t] + x;
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                sum[i] += taps[t] * (a[i] + b[i]);
+        }
+        if (adds)
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                out[x + i] += sum[i];
+        else
+            for (int i = 0; i < VMAFGPU__LANES; i++)
+                out[x + i] = sum[i];
+    }
+}
+
 #if VMAFGPU__LEVEL == VMAFGPU__SCALAR
 static void vmafgpu__slopes_filter_four(const float *const *rows, const float *taps, int reach, int w,
                                         float *const *out) {
@@ -14873,8 +14997,8 @@ static void vmafgpu__slopes_along_up(const float *line, const float *taps, int r
 }
 
 #if VMAFGPU__LEVEL == VMAFGPU__SCALAR
-static void vmafgpu__slopes_samples(const float *const *filtered, const void *const *rows, int wide, int bits,
-                                    float weight, int w, ptrdiff_t pitch, float *out) {
+static void vmafgpu__slopes_samples(const float *const *filtered, const void *const *rows, int wide, int bits, int w,
+                                    ptrdiff_t pitch, float *out) {
     const int32_t centre = (int32_t)1 << (bits - 1);
     const float unit = 1.0f / (float)(1 << (bits - 8));
     (void)pitch;
@@ -14885,7 +15009,7 @@ static void vmafgpu__slopes_samples(const float *const *filtered, const void *co
         vmafgpu__read_chunk(rows[1], wide, x, w, in[1]);
         for (int i = 0; i < VMAFGPU__CHUNK && x + i < w; i++) {
             const float r = (float)((int32_t)in[0][i] - centre) * unit, d = (float)((int32_t)in[1][i] - centre) * unit;
-            out[x + i] = weight * (2 * d * a[i] + r * b[i] - c[i]);
+            out[x + i] = 2 * d * a[i] + r * b[i] - c[i];
         }
     }
 }
@@ -14961,6 +15085,29 @@ static void vmafgpu__slopes_put(const float *a, const float *b, int w, float *ou
         memcpy(out, a, (size_t)w * sizeof *out);
 }
 
+static void vmafgpu__slopes_total(float weight, const float *a, const float *b, int w, float *out) {
+    int x = 0;
+    if (weight == 0)
+        memset(out, 0, (size_t)w * sizeof *out);
+    weight = weight == 0 ? 1 : weight;
+    for (; x + VMAFGPU__LANES <= w; x += VMAFGPU__LANES) {
+        float sum[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            sum[i] = weight * out[x + i];
+        for (int i = 0; a && i < VMAFGPU__LANES; i++)
+            sum[i] += a[x + i];
+        for (int i = 0; b && i < VMAFGPU__LANES; i++)
+            sum[i] += b[x + i];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            out[x + i] = sum[i];
+    }
+    for (; x < w; x++) {
+        float sum = weight * out[x];
+        sum = a ? sum + a[x] : sum;
+        out[x] = b ? sum + b[x] : sum;
+    }
+}
+
 #if VMAFGPU__LEVEL == VMAFGPU__SCALAR
 static void vmafgpu__slopes_band(const float *side, const int32_t *uses_impairment, const float *const *u,
                                  const float *const *mask, int w, float *out) {
@@ -14992,6 +15139,17 @@ static void vmafgpu__slopes_add(const float *low, const float *high, float low_t
     }
 }
 
+static void vmafgpu__slopes_add_two(const float *const *rows, const float *taps, int w, float *out) {
+    const float *a = rows[0], *b = rows[1], *c = rows[2], *d = rows[3];
+    for (int x = 0; x < w; x += VMAFGPU__LANES) {
+        float sum[VMAFGPU__LANES];
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            sum[i] = (taps[0] * a[x + i] + taps[1] * b[x + i]) + (taps[2] * c[x + i] + taps[3] * d[x + i]);
+        for (int i = 0; i < VMAFGPU__LANES; i++)
+            out[x + i] = sum[i];
+    }
+}
+
 static void vmafgpu__slopes_columns(const float *low, const float *high, const float *const *taps, int w, float *out) {
     const float *l = taps[0], *h = taps[1];
     for (int x = 0; x < w; x += VMAFGPU__LANES) {
@@ -15014,6 +15172,7 @@ static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
     VMAFGPU__SET(phases, 1),
     VMAFGPU__SET(variances, vmafgpu__slopes_variances),
     VMAFGPU__SET(down, vmafgpu__slopes_filter),
+    VMAFGPU__SET(down_up, vmafgpu__slopes_filter_up),
     VMAFGPU__SET(down_four, vmafgpu__slopes_filter_four),
     VMAFGPU__SET(along, vmafgpu__slopes_along),
     VMAFGPU__SET(along_up, vmafgpu__slopes_along_up),
@@ -15025,8 +15184,10 @@ static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
     VMAFGPU__SET(box_along, vmafgpu__slopes_box_along),
     VMAFGPU__SET(band, vmafgpu__slopes_band),
     VMAFGPU__SET(merge, vmafgpu__slopes_add),
+    VMAFGPU__SET(merge_two, vmafgpu__slopes_add_two),
     VMAFGPU__SET(unfold, vmafgpu__slopes_columns),
     VMAFGPU__SET(put, vmafgpu__slopes_put),
+    VMAFGPU__SET(total, vmafgpu__slopes_total),
 };
 #endif
 
@@ -15159,11 +15320,10 @@ static void vmafgpu__slopes_along_v(const float *line, const float *taps, int re
 }
 
 /* Converts samples to grey levels, centred: four registers, one for each phase. */
-VMAFGPU__INLINE void vmafgpu__slopes_sample_phases(const void *row, int wide, ptrdiff_t x, vmafgpu__v centre,
-                                                   vmafgpu__v unit, vmafgpu__v *out) {
+VMAFGPU__INLINE void vmafgpu__slopes_sample_phases(const char *from, int wide, vmafgpu__v centre, vmafgpu__v unit,
+                                                   vmafgpu__v *out) {
     if (wide) {
-        const uint16_t *from = (const uint16_t *)row + x;
-        const vmafgpu__v a = vmafgpu__v_load(from), b = vmafgpu__v_load(from + 2 * VMAFGPU__V_WORDS);
+        const vmafgpu__v a = vmafgpu__v_load(from), b = vmafgpu__v_load(from + VMAFGPU__V_BYTES);
         const vmafgpu__v even = vmafgpu__v_evens32(a, b), odd = vmafgpu__v_odds32(a, b);
         const vmafgpu__v low = vmafgpu__v_set32(65535);
         out[0] = vmafgpu__v_and(even, low);
@@ -15171,7 +15331,7 @@ VMAFGPU__INLINE void vmafgpu__slopes_sample_phases(const void *row, int wide, pt
         out[2] = vmafgpu__v_and(odd, low);
         out[3] = vmafgpu__v_srli32(odd, 16);
     } else {
-        const vmafgpu__v four = vmafgpu__v_load((const uint8_t *)row + x), low = vmafgpu__v_set32(255);
+        const vmafgpu__v four = vmafgpu__v_load(from), low = vmafgpu__v_set32(255);
         out[0] = vmafgpu__v_and(four, low);
         out[1] = vmafgpu__v_and(vmafgpu__v_srli32(four, 8), low);
         out[2] = vmafgpu__v_and(vmafgpu__v_srli32(four, 16), low);
@@ -15182,16 +15342,26 @@ VMAFGPU__INLINE void vmafgpu__slopes_sample_phases(const void *row, int wide, pt
         out[p] = vmafgpu__v_mul_f32(vmafgpu__v_to_f32(vmafgpu__v_sub32(out[p], centre)), unit);
 }
 
-static void vmafgpu__slopes_samples_v(const float *const *filtered, const void *const *rows, int wide, int bits,
-                                      float weight, int w, ptrdiff_t pitch, float *out) {
+static void vmafgpu__slopes_samples_v(const float *const *filtered, const void *const *rows, int wide, int bits, int w,
+                                      ptrdiff_t pitch, float *out) {
     enum { WORDS = VMAFGPU__V_WORDS };
     const vmafgpu__v centre = vmafgpu__v_set32((int32_t)1 << (bits - 1));
     const vmafgpu__v unit = vmafgpu__v_set_f32(1.0f / (float)(1 << (bits - 8)));
-    const vmafgpu__v two = vmafgpu__v_set_f32(2), factor = vmafgpu__v_set_f32(weight);
+    const vmafgpu__v two = vmafgpu__v_set_f32(2);
     for (int x = 0; x < w; x += 4 * WORDS) {
         vmafgpu__v r[4], d[4], sum[4];
-        vmafgpu__slopes_sample_phases(rows[0], wide, x, centre, unit, r);
-        vmafgpu__slopes_sample_phases(rows[1], wide, x, centre, unit, d);
+        if (x + 4 * WORDS <= w) {
+            vmafgpu__slopes_sample_phases((const char *)rows[0] + x * (1 + wide), wide, centre, unit, r);
+            vmafgpu__slopes_sample_phases((const char *)rows[1] + x * (1 + wide), wide, centre, unit, d);
+        } else {
+            char end[2][8 * WORDS];
+            for (int i = 0; i < 2; i++) {
+                memset(end[i], 0, sizeof end[i]);
+                memcpy(end[i], (const char *)rows[i] + x * (1 + wide), (size_t)((w - x) * (1 + wide)));
+            }
+            vmafgpu__slopes_sample_phases(end[0], wide, centre, unit, r);
+            vmafgpu__slopes_sample_phases(end[1], wide, centre, unit, d);
+        }
         VMAFGPU__UNROLL
         for (int p = 0; p < 4; p++) {
             const ptrdiff_t at = p * pitch + x / 4;
@@ -15199,7 +15369,7 @@ static void vmafgpu__slopes_samples_v(const float *const *filtered, const void *
             const vmafgpu__v c = vmafgpu__v_load(filtered[2] + at);
             sum[p] =
                 vmafgpu__v_add_f32(vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(two, d[p]), a), vmafgpu__v_mul_f32(r[p], b));
-            sum[p] = vmafgpu__v_mul_f32(factor, vmafgpu__v_sub_f32(sum[p], c));
+            sum[p] = vmafgpu__v_sub_f32(sum[p], c);
         }
         /* Interleaves the phases: first pairs of columns, then groups of four, which are in the order of the blocks of
          * 128 bits. */
@@ -15211,9 +15381,12 @@ static void vmafgpu__slopes_samples_v(const float *const *filtered, const void *
         vmafgpu__v_store(four[1], vmafgpu__v_unpack_high64(low[0], low[1]));
         vmafgpu__v_store(four[2], vmafgpu__v_unpack_low64(high[0], high[1]));
         vmafgpu__v_store(four[3], vmafgpu__v_unpack_high64(high[0], high[1]));
+        float last[4 * WORDS], *to = x + 4 * WORDS <= w ? out + x : last;
         VMAFGPU__UNROLL
         for (int i = 0; i < WORDS; i++)
-            memcpy(out + x + 4 * i, four[i & 3] + (i & ~3), 4 * sizeof *out);
+            memcpy(to + 4 * i, four[i & 3] + (i & ~3), 4 * sizeof *out);
+        if (to == last)
+            memcpy(out + x, last, (size_t)(w - x) * sizeof *out);
     }
 }
 
@@ -15418,6 +15591,7 @@ static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
     VMAFGPU__SET(phases, 4),
     VMAFGPU__SET(variances, vmafgpu__slopes_variances_v),
     VMAFGPU__SET(down, vmafgpu__slopes_filter),
+    VMAFGPU__SET(down_up, vmafgpu__slopes_filter_up),
     VMAFGPU__SET(down_four, vmafgpu__slopes_down_v),
     VMAFGPU__SET(along, vmafgpu__slopes_along_v),
     VMAFGPU__SET(along_up, vmafgpu__slopes_along_up),
@@ -15429,8 +15603,10 @@ static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
     VMAFGPU__SET(box_along, vmafgpu__slopes_box_along),
     VMAFGPU__SET(band, vmafgpu__slopes_band_v),
     VMAFGPU__SET(merge, vmafgpu__slopes_add),
+    VMAFGPU__SET(merge_two, vmafgpu__slopes_add_two),
     VMAFGPU__SET(unfold, vmafgpu__slopes_columns),
     VMAFGPU__SET(put, vmafgpu__slopes_put),
+    VMAFGPU__SET(total, vmafgpu__slopes_total),
 };
 
 #endif
@@ -27064,12 +27240,14 @@ static void vmafgpu__frame_task(void *arg, int index) {
 }
 
 /* Runs the chains that read only the reference, which is pair[0]. If `with_pair` is set, also runs the chains that read
- * the distorted frames of all members. */
-static vmafgpu_result vmafgpu__run_frame(vmafgpu *v, int with_pair) {
+ * the distorted frames of all members; those of VIF only if `has_terms` is 0. */
+static vmafgpu_result vmafgpu__run_frame(vmafgpu *v, int with_pair, int has_terms) {
     vmafgpu__cpu *cpu = v->cpu;
     int wanted[VMAFGPU__CHAINS];
     for (int k = 0; k < VMAFGPU__CHAINS; k++)
         wanted[k] = with_pair;
+    for (int k = 0; k < VMAFGPU__SCALES && has_terms; k++)
+        wanted[VMAFGPU__VIF_CHAIN + k] = 0;
     wanted[VMAFGPU__KEEP] = cpu->keeps_reference;
     wanted[VMAFGPU__MOTION_CHAIN] = cpu->before[0].data || cpu->before[1].data;
     wanted[VMAFGPU__CHECK] = cpu->check[0].data != NULL;
@@ -27110,7 +27288,7 @@ static vmafgpu_result vmafgpu__submit_previous(vmafgpu *v, const vmafgpu__job *j
     if (result == VMAFGPU_OK)
         result = vmafgpu__view_frame(v, cpu, job->previous, 0, "previous reference", 1, &cpu->before[0]);
     if (result == VMAFGPU_OK)
-        result = vmafgpu__run_frame(v, 0);
+        result = vmafgpu__run_frame(v, 0, 0);
     if (result == VMAFGPU_ERROR_FRAME) {
         vmafgpu_result named = vmafgpu__frame_result(v, cpu, 1, job->previous, "previous reference");
         if (named == VMAFGPU_OK)
@@ -27297,12 +27475,33 @@ static void vmafgpu__name_candidate(vmafgpu *v, int i, int count) {
         snprintf(v->subject, sizeof v->subject, "candidate %d", i);
 }
 
+/* Whether VIF is computed together with the terms of the slopes that are requested for the pair. */
+static int vmafgpu__has_terms(const vmafgpu__cpu *cpu, const vmafgpu__job *job) {
+#ifdef VMAFGPU_NO_EDITS
+    (void)cpu, (void)job;
+    return 0;
+#else
+    return job->slopes.samples && cpu->slopes && cpu->slopes->uses_vif;
+#endif
+}
+
+static vmafgpu_result vmafgpu__run_terms(vmafgpu *v, const vmafgpu__job *job) {
+#ifdef VMAFGPU_NO_EDITS
+    (void)v, (void)job;
+    return VMAFGPU_OK;
+#else
+    memcpy(v->cpu->slopes->luma, v->cpu->pair, sizeof v->cpu->pair);
+    return vmafgpu__slopes_terms(v, v->cpu->slopes, &v->cpu->workers[0].sums, job->slopes.samples, job->slopes.pitch);
+#endif
+}
+
 static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *given) {
     vmafgpu__cpu *cpu = v->cpu;
     vmafgpu_frame frames[VMAFGPU__CONVERSION_BUFFERS];
     vmafgpu__job own;
     const vmafgpu__job *job = &own;
     vmafgpu_result result = vmafgpu__convert_job_frames(v, given, &own, frames);
+    const int has_terms = vmafgpu__has_terms(cpu, job);
     vmafgpu__begin(v, job->count);
     if (result != VMAFGPU_OK)
         return result;
@@ -27319,7 +27518,7 @@ static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *given) {
                                      &cpu->members[i]->pair[1]);
     }
     if (result == VMAFGPU_OK)
-        result = vmafgpu__run_frame(v, job->count > 0 && !job->skipped);
+        result = vmafgpu__run_frame(v, job->count > 0 && !job->skipped, has_terms);
     if (result == VMAFGPU_ERROR_FRAME) {
         vmafgpu_result named = vmafgpu__frame_result(v, cpu, 0, job->reference, "reference");
         for (int i = 0; i < job->count && named == VMAFGPU_OK; i++) {
@@ -27328,6 +27527,8 @@ static vmafgpu_result vmafgpu__cpu_pair(vmafgpu *v, const vmafgpu__job *given) {
         }
         result = named == VMAFGPU_OK ? result : named;
     }
+    if (has_terms && result == VMAFGPU_OK)
+        result = vmafgpu__run_terms(v, job);
     vmafgpu__share_reference(cpu);
     for (int i = 0; i < job->count && result == VMAFGPU_OK; i++) {
         vmafgpu__name_candidate(v, i, job->count);
@@ -27427,7 +27628,7 @@ static void vmafgpu__prepare_many(vmafgpu *const *contexts, int count, const vma
                                          &contexts[i]->cpu->pair[1]);
     }
     if (result == VMAFGPU_OK)
-        result = vmafgpu__run_frame(v, 1);
+        result = vmafgpu__run_frame(v, 1, 0);
     vmafgpu__share_reference(cpu);
     for (int i = 0; i < count && result == VMAFGPU_OK; i++) {
         result = vmafgpu__score_whole(contexts[i], contexts[i]->cpu, &job, &own[i]);
@@ -27554,7 +27755,8 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
     (void)vmafgpu__carve(c, sizeof *head);
     vmafgpu__layout_work(v, c, &head->chains);
     head->wide = v->config.bit_depth > 8;
-    head->in_place = vmafgpu__is_in_place(&v->config) && !vmafgpu__has_edits(&v->config); /* edits need a copy */
+    head->in_place = vmafgpu__is_in_place(&v->config) && !v->config.max_edit_size &&
+                     !v->config.map_block_size; /* edits and maps need a copy */
     head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
     head->ring = v->plan.motion[1] ? 2 : v->plan.motion[0];
     for (int i = 0; i < head->ring; i++)
@@ -33226,15 +33428,15 @@ typedef struct vmafgpu__editor {
     double *row, *model_scratch;
 } vmafgpu__editor;
 
-/* A pair whose slopes are requested and whose score depends on later references. While the pair waits, `luma`, `vif`
- * and `adm` are its planes, and the CPU backend uses other planes. */
+/* A pair whose slopes are requested and whose score depends on later references. While the pair waits, `luma`,
+ * `adm` and `vif` are its planes, and the CPU backend uses other planes. */
 typedef struct vmafgpu__waiting_pair {
     vmafgpu__wanted_slopes wanted;
     int64_t index; /* of the frame */
     vmafgpu__sums sums;
     uint8_t *luma[2];
-    vmafgpu__plane vif[VMAFGPU__SCALES][2];
     void *adm[VMAFGPU__SCALES - 1][2];
+    float *vif[VMAFGPU__SCALES]; /* terms; those of scale 0 are in the caller's plane */
 } vmafgpu__waiting_pair;
 
 struct vmafgpu__edits {
@@ -34098,15 +34300,20 @@ static const double (*vmafgpu__edits_units(const vmafgpu *v))[VMAFGPU__BANDS] {
     return unit;
 }
 
-/* Computes the slopes of all samples of the base. */
+/* Computes the slopes of all samples of a pair whose sums are those of the base, and whose terms are in `slopes`. */
 static vmafgpu_result vmafgpu__edits_sample_slopes(vmafgpu *v, int always, float *slopes, ptrdiff_t pitch) {
     vmafgpu__edits *x = v->edits;
     (void)vmafgpu__edits_slopes(v, x->slopes);
-    if (x->vif)
-        x->by_sample->gain_limit = v->plan.vif_gain_limit[x->vif->variant];
-    if (x->adm)
-        x->by_sample->adm_variant = v->plan.adm[x->adm->variant];
     return vmafgpu__slopes_run(v, x->by_sample, x->slopes, vmafgpu__edits_units(v), always, slopes, pitch);
+}
+
+/* Computes the slopes of all samples of the base. */
+static vmafgpu_result vmafgpu__edits_base_slopes(vmafgpu *v, float *slopes, ptrdiff_t pitch) {
+    for (int f = 0; f < 2; f++)
+        v->edits->by_sample->luma[f] =
+            v->cpu->in_place ? v->cpu->pair[f] : vmafgpu__own_view(v->cpu, v->cpu->staging_buffer[f]);
+    const vmafgpu_result result = vmafgpu__slopes_terms(v, v->edits->by_sample, NULL, slopes, pitch);
+    return result == VMAFGPU_OK ? vmafgpu__edits_sample_slopes(v, 0, slopes, pitch) : result;
 }
 
 /* ================================================================================================
@@ -34308,11 +34515,11 @@ static void vmafgpu__carve_waiting_pair(const vmafgpu *v, vmafgpu__carver *c, vm
     const int w = v->config.width, h = v->config.height;
     for (int f = 0; f < 2; f++) {
         pair->luma[f] = (uint8_t *)vmafgpu__carve(c, (uint64_t)v->cpu->row_bytes * (uint64_t)h);
-        for (int s = 1; s < VMAFGPU__SCALES && v->plan.vif_variants; s++)
-            pair->vif[s][f] = vmafgpu__carve_plane(c, w >> s, h >> s);
         for (int s = 0; s + 1 < VMAFGPU__SCALES && v->plan.adm_variants; s++)
             pair->adm[s][f] = vmafgpu__carve_band(c, w, h, s);
     }
+    for (int s = 1; s < VMAFGPU__SCALES; s++)
+        pair->vif[s] = vmafgpu__slopes_plane(c, w >> s, h >> s);
 }
 
 /* Lays out the memory for edits. If c->base is NULL, only computes the size; the pointers to per-thread memory are then
@@ -34340,15 +34547,15 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
         vmafgpu__editor *e = c->base ? &x->editors[i] : unused;
         e->row = (double *)vmafgpu__carve(c, row);
         e->model_scratch = (double *)vmafgpu__carve(c, sizeof(double) * scratch);
-        for (int k = 0; k < VMAFGPU__EDITS_TOGETHER && v->cpu; k++) {
+        if (!v->cpu || (!v->config.max_edit_size && !v->config.map_block_size))
+            continue; /* slopes of pairs need nothing else */
+        for (int k = 0; k < VMAFGPU__EDITS_TOGETHER; k++) {
             e->candidate[k].luma = vmafgpu__carve_tile(c, luma, 1 + v->cpu->wide);
             for (int j = 0; j < 2; j++) {
                 e->candidate[k].vif[j] = vmafgpu__carve_tile(c, half, sizeof(uint16_t));
                 e->candidate[k].band[j] = vmafgpu__carve_tile(c, half, sizeof(int32_t));
             }
         }
-        if (!v->cpu)
-            continue;
         e->rows = (vmafgpu__adm_sums *)vmafgpu__carve(c, sizeof *e->rows * (size_t)(half * together));
         e->vif_scratch =
             vmafgpu__carve(c, v->plan.vif_variants ? v->cpu->functions->vif->scratch_size(luma, together, 1) : 0);
@@ -34422,6 +34629,19 @@ static vmafgpu_result vmafgpu__edits_check_slopes(vmafgpu *v) {
     return VMAFGPU_OK;
 }
 
+/* Sets the members of the slopes that depend on the first model. */
+static void vmafgpu__edits_open_slopes(vmafgpu *v) {
+    const vmafgpu__edits *x = v->edits;
+    vmafgpu__slopes *s = x->by_sample;
+    if (x->vif)
+        s->gain_limit = v->plan.vif_gain_limit[x->vif->variant];
+    if (x->adm)
+        s->adm_variant = v->plan.adm[x->adm->variant];
+    for (int i = 0; i < x->smooth.inputs; i++)
+        s->uses_vif |= x->smooth.input[i].kind == VMAFGPU__SMOOTH_VIF;
+    v->cpu->slopes = v->edits_on_gpu ? NULL : s;
+}
+
 static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
     vmafgpu__carver carver = { NULL, 0 };
     vmafgpu__edits_counted *counted = (vmafgpu__edits_counted *)vmafgpu__take(v, sizeof *counted);
@@ -34441,6 +34661,8 @@ static vmafgpu_result vmafgpu__edits_open(vmafgpu *v) {
     v->edits->vif = vmafgpu__edits_extractor(v, &vmafgpu__vif_cpu);
     v->edits->adm = vmafgpu__edits_extractor(v, &vmafgpu__adm_cpu);
     vmafgpu__smooth_plan(v);
+    if (v->edits->by_sample)
+        vmafgpu__edits_open_slopes(v);
     const vmafgpu_result result = v->config.slopes ? vmafgpu__edits_check_slopes(v) : VMAFGPU_OK;
     return result == VMAFGPU_OK && v->edits_on_gpu ? v->edits_on_gpu->open(v) : result;
 }
@@ -34463,20 +34685,19 @@ static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
     (void)vmafgpu__edits_map(v, v->config.map_block_size, NULL, v->map.shares, 1);
 }
 
-/* Exchanges the planes of the CPU backend with those of a waiting pair. */
+/* Exchanges the planes of the CPU backend with those of a waiting pair, except for luma. */
 static void vmafgpu__exchange_planes(vmafgpu__cpu *cpu, vmafgpu__waiting_pair *pair) {
     for (int f = 0; f < 2; f++) {
-        uint8_t *const luma = cpu->staging_buffer[f];
-        cpu->staging_buffer[f] = pair->luma[f];
-        pair->luma[f] = luma;
         for (int s = 1; s < VMAFGPU__SCALES; s++) {
-            const vmafgpu__plane vif = cpu->vif[s][f];
             void *const adm = cpu->adm[s - 1][f];
-            cpu->vif[s][f] = pair->vif[s][f];
-            pair->vif[s][f] = vif;
             cpu->adm[s - 1][f] = pair->adm[s - 1][f];
             pair->adm[s - 1][f] = adm;
         }
+    }
+    for (int s = 1; s < VMAFGPU__SCALES; s++) {
+        float *const vif = cpu->slopes->vif[s];
+        cpu->slopes->vif[s] = pair->vif[s];
+        pair->vif[s] = vif;
     }
 }
 
@@ -34487,6 +34708,14 @@ static void vmafgpu__slopes_pair(vmafgpu *v, int64_t index, const vmafgpu__wante
     (void)vmafgpu__edits_sample_slopes(v, 1, wanted->samples, wanted->pitch);
 }
 
+/* Copies the luma of the pair that was pushed last. */
+static void vmafgpu__keep_luma(const vmafgpu *v, int frame, uint8_t *to) {
+    const vmafgpu__view *view = &v->cpu->pair[frame];
+    const size_t row = (size_t)v->config.width * (v->cpu->wide ? 2 : 1);
+    for (int y = 0; y < v->config.height; y++)
+        memcpy(to + (size_t)y * v->cpu->row_bytes, view->data + y * view->pitch, row);
+}
+
 /* Computes the slopes of all waiting pairs whose scores have become ready. */
 static void vmafgpu__slopes_advance(vmafgpu *v) {
     vmafgpu__edits *x = v->edits;
@@ -34494,6 +34723,8 @@ static void vmafgpu__slopes_advance(vmafgpu *v) {
         const vmafgpu__waiting_pair pair = x->waiting[0];
         x->base = pair.sums;
         vmafgpu__exchange_planes(v->cpu, &x->waiting[0]);
+        for (int f = 0; f < 2; f++)
+            x->by_sample->luma[f] = vmafgpu__own_view(v->cpu, pair.luma[f]);
         vmafgpu__slopes_pair(v, pair.index, &pair.wanted);
         vmafgpu__exchange_planes(v->cpu, &x->waiting[0]);
         if (--x->waiting_count) { /* the planes of the first pair are free now */
@@ -34507,6 +34738,7 @@ static void vmafgpu__slopes_advance(vmafgpu *v) {
 static void vmafgpu__slopes_pushed(vmafgpu *v, int64_t index, const vmafgpu__wanted_slopes *wanted) {
     vmafgpu__edits *x = v->edits;
     if (index < vmafgpu__ready(v)) {
+        memcpy(x->by_sample->luma, v->cpu->pair, sizeof v->cpu->pair);
         vmafgpu__add_workers(v, v->cpu, &x->base);
         vmafgpu__slopes_pair(v, index, wanted);
         return;
@@ -34516,6 +34748,8 @@ static void vmafgpu__slopes_pushed(vmafgpu *v, int64_t index, const vmafgpu__wan
     pair->index = index;
     vmafgpu__add_workers(v, v->cpu, &pair->sums);
     vmafgpu__exchange_planes(v->cpu, pair);
+    for (int f = 0; f < 2; f++)
+        vmafgpu__keep_luma(v, f, pair->luma[f]);
 }
 
 static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {
@@ -35860,7 +36094,7 @@ static vmafgpu_result vmafgpu__run_map(vmafgpu *t, vmafgpu__edits_tested *out) {
         if (has_map)
             result = vmafgpu__edits_map(t, t->config.map_block_size, NULL, out->shares, 0);
         if (has_slopes && result == VMAFGPU_OK)
-            result = vmafgpu__edits_sample_slopes(t, 0, wanted.samples, wanted.pitch);
+            result = vmafgpu__edits_base_slopes(t, wanted.samples, wanted.pitch);
         return result;
     }
     vmafgpu__slot *slot = &t->gpu->slots[t->gpu->edits->slot];
@@ -35926,7 +36160,7 @@ static vmafgpu_result vmafgpu__run_edits(vmafgpu *t, unsigned char *first, size_
                                             VMAFGPU_MEMORY_HOST };
     if (result == VMAFGPU_OK && size && t->config.slopes)
         result = on_gpu ? vmafgpu__edits_slopes_gpu(t, &wanted)
-                        : vmafgpu__edits_sample_slopes(t, 0, wanted.samples, wanted.pitch);
+                        : vmafgpu__edits_base_slopes(t, wanted.samples, wanted.pitch);
     return result == VMAFGPU_OK && vmafgpu__maps_pairs(&t->config) ? vmafgpu__run_map(t, out) : result;
 }
 
@@ -37782,8 +38016,7 @@ static vmafgpu_result vmafgpu__edit_slopes(vmafgpu *v, float *slopes, ptrdiff_t 
     if (result != VMAFGPU_OK)
         return result;
     const vmafgpu__wanted_slopes wanted = { slopes, vmafgpu__slopes_pitch(v, pitch), memory };
-    return v->edits_on_gpu ? v->edits_on_gpu->slopes(v, &wanted)
-                           : vmafgpu__edits_sample_slopes(v, 0, slopes, wanted.pitch);
+    return v->edits_on_gpu ? v->edits_on_gpu->slopes(v, &wanted) : vmafgpu__edits_base_slopes(v, slopes, wanted.pitch);
 }
 
 static vmafgpu_result vmafgpu__slopes_next(vmafgpu *v, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory) {

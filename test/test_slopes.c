@@ -747,18 +747,36 @@ static void expected_slopes(const vmafgpu_config *of, const pushed_clip *clip, i
 typedef struct plane {
     float *memory, *top;
     ptrdiff_t pitch; /* in floats */
+    size_t size;     /* of `memory`, in floats */
 } plane;
 
 static plane make_plane(int w, int h) {
     const int pitch = w + below(4), is_down = below(2);
     const size_t size = (size_t)(pitch * h + 2 * GUARD);
-    plane p = { (float *)malloc(size * sizeof(float)), NULL, is_down ? -pitch : pitch };
+    plane p = { (float *)malloc(size * sizeof(float)), NULL, is_down ? -pitch : pitch, size };
     if (!p.memory)
         exit(1);
     for (size_t i = 0; i < size; i++)
         p.memory[i] = 12345;
     p.top = p.memory + GUARD + (is_down ? pitch * (h - 1) : 0);
     return p;
+}
+
+/* Whether nothing was written outside the rows of a plane. */
+static int plane_is_framed(const plane *p, int w, int h) {
+    const int pitch = (int)(p->pitch < 0 ? -p->pitch : p->pitch);
+    int is_same = 1;
+    for (int i = -GUARD; i < pitch * h + GUARD; i++)
+        is_same &= (i >= 0 && i < pitch * h && i % pitch < w) || p->memory[GUARD + i] == 12345;
+    return is_same;
+}
+
+static float *copy_of(const plane *p) {
+    float *copy = (float *)malloc(p->size * sizeof *copy);
+    if (!copy)
+        exit(1);
+    memcpy(copy, p->memory, p->size * sizeof *copy);
+    return copy;
 }
 
 /* Whether a plane contains these slopes and nothing else was written. If `expected` is NULL, nothing must have been
@@ -776,6 +794,34 @@ static int plane_has(const plane *p, const float *expected, int w, int h) {
     return is_same;
 }
 
+/* Stores the samples of a clip as bytes. */
+static void narrow(pushed_clip *clip) {
+    for (int i = 0; i < PUSHED; i++)
+        for (int f = 0; f < 2; f++) {
+            const uint16_t *from = clip->pairs[i].side[f];
+            for (int k = 0; k < clip->pairs[i].w * clip->pairs[i].h; k++)
+                ((uint8_t *)clip->pairs[i].side[f])[k] = (uint8_t)from[k];
+        }
+}
+
+/* Checks that the scores of a context equal those of a context without slopes. */
+static void check_scores(vmafgpu *v, const vmafgpu_config *of, const pushed_clip *clip) {
+    vmafgpu_config c = *of;
+    vmafgpu *plain = NULL;
+    c.slopes = 0;
+    CHECK_INT(vmafgpu_open(&plain, &c), VMAFGPU_OK);
+    for (int i = 0; i < PUSHED; i++)
+        CHECK_INT(vmafgpu_push(plain, &clip->reference[i], &clip->distorted[i]), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_flush(plain), VMAFGPU_OK);
+    for (int i = 0; i < PUSHED; i += c.subsample) {
+        vmafgpu_score expected, got;
+        CHECK_INT(vmafgpu_score_at(plain, i, &expected), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_score_at(v, i, &got), VMAFGPU_OK);
+        CHECK(memcmp(&got.score, &expected.score, sizeof got.score) == 0);
+    }
+    vmafgpu_close(plain);
+}
+
 static void check_pushed(int w, int h, int depth, int is_live, int subsample) {
     static float expected[MOST];
     static const unsigned masks[] = { ~0u, 0, 16 };
@@ -791,6 +837,10 @@ static void check_pushed(int w, int h, int depth, int is_live, int subsample) {
     c.max_edit_size = 0;
     c.live = is_live;
     c.subsample = subsample;
+    if (depth == 8) {
+        narrow(&clip);
+        c.bytes_per_sample = 1;
+    }
     c.cpumask = masks[below(3)];
     use_threads(&c, below(2) ? 1 : 7);
     snprintf(test_where, sizeof test_where, "pushed, %dx%d, %d bits, cpumask %u, %d threads, live %d, subsample %d", w,
@@ -809,8 +859,10 @@ static void check_pushed(int w, int h, int depth, int is_live, int subsample) {
             if (is_wanted[k] && is_ready && (k >= i - 1)) {
                 expected_slopes(&c, &clip, k, PUSHED, expected);
                 CHECK(plane_has(&planes[k], expected, w, h));
-            } else if (!is_ready || !is_wanted[k])
+            } else if (!is_wanted[k])
                 CHECK(plane_has(&planes[k], NULL, w, h));
+            else if (!is_ready)
+                CHECK(plane_is_framed(&planes[k], w, h));
         }
     }
     CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
@@ -819,6 +871,7 @@ static void check_pushed(int w, int h, int depth, int is_live, int subsample) {
         CHECK(plane_has(&planes[i], is_wanted[i] ? expected : NULL, w, h));
         free(planes[i].memory);
     }
+    check_scores(v, &c, &clip);
     vmafgpu_close(v);
     free_clip(&clip);
 }
@@ -830,6 +883,7 @@ static void check_requests(void) {
     static float expected[W * H];
     pushed_clip clip;
     plane p[PLANES];
+    float *kept[2];
     make_clip(&clip, W, H, 8);
     vmafgpu_config c = config_of(&clip.pairs[0], NULL);
     vmafgpu *v = NULL;
@@ -855,13 +909,14 @@ static void check_requests(void) {
     REQUEST(1);
     PUSH(1);
     CHECK_INT(vmafgpu_reset(v), VMAFGPU_OK);
+    kept[0] = copy_of(&p[1]);
     /* a failed push keeps the request, and another request replaces it */
     REQUEST(0);
     CHECK_INT(vmafgpu_push(v, &clip.reference[0], NULL), VMAFGPU_ERROR_ARGUMENT);
     REQUEST(2);
     CHECK_INT(vmafgpu_push(v, &clip.reference[0], NULL), VMAFGPU_ERROR_ARGUMENT);
     PUSH(0);
-    CHECK(plane_has(&p[2], NULL, W, H));
+    CHECK(plane_is_framed(&p[2], W, H));
     CHECK_INT(vmafgpu_push_following(v, &clip.reference[1]), VMAFGPU_OK);
     expected_slopes(&c, &clip, 0, 2, expected);
     CHECK(plane_has(&p[2], expected, W, H));
@@ -871,7 +926,7 @@ static void check_requests(void) {
     PUSH(0);
     REQUEST(3);
     PUSH(1);
-    CHECK(plane_has(&p[3], NULL, W, H));
+    CHECK(plane_is_framed(&p[3], W, H));
     CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
     expected_slopes(&c, &clip, 1, 2, expected);
     CHECK(plane_has(&p[3], expected, W, H));
@@ -884,13 +939,18 @@ static void check_requests(void) {
     PUSH(1);
     REQUEST(5);
     CHECK_INT(allocations, started);
+    kept[1] = copy_of(&p[4]);
     vmafgpu_close(v);
 #undef REQUEST
 #undef PUSH
-    for (int i = 0; i < PLANES; i++) {
-        CHECK(i == 2 || i == 3 || plane_has(&p[i], NULL, W, H));
-        free(p[i].memory);
+    CHECK(plane_has(&p[0], NULL, W, H) && plane_has(&p[5], NULL, W, H));
+    for (int i = 0; i < 2; i++) { /* cancelled after the push */
+        const plane *at = &p[i ? 4 : 1];
+        CHECK(plane_is_framed(at, W, H) && memcmp(at->memory, kept[i], at->size * sizeof(float)) == 0);
+        free(kept[i]);
     }
+    for (int i = 0; i < PLANES; i++)
+        free(p[i].memory);
     free_clip(&clip);
 }
 
@@ -1173,7 +1233,7 @@ int main(void) {
     check_flat();
     check_call();
     for (int i = 0; i < 8; i++)
-        check_pushed(17 + below(80), 17 + below(60), 8 + below(9), i & 1, 1 + (i >> 1 & 1));
+        check_pushed(17 + below(80), 17 + below(160), 8 + below(2) * below(9), i & 1, 1 + (i >> 1 & 1));
     check_requests();
     check_parallel();
     check_memory();

@@ -83,10 +83,10 @@ scores='test_functions test_figures test_golden'
 if [ -z "$runners" ]; then
     :
 elif [ -z "$DEPTH" ]; then
-    programs "$build/wasm" '-O2 -msimd128' $scores
+    programs "$build/wasm" '-O2 -msimd128' $scores test_slopes
 else
-    programs "$build/wasm" '-O2 -msimd128' $scores test_features test_levels test_v1 test_ciede test_psnr_hvs \
-        test_speed_temporal test_float_ssim test_float_adm test_pixels
-    programs "$build/wasm_plain" '-O2' $scores test_features
+    programs "$build/wasm" '-O2 -msimd128' $scores test_slopes test_features test_levels test_v1 test_ciede \
+        test_psnr_hvs test_speed_temporal test_float_ssim test_float_adm test_pixels
+    programs "$build/wasm_plain" '-O2' $scores test_slopes test_features
 fi
 finish

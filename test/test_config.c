@@ -232,6 +232,9 @@ static void test_model_names(void) {
 /* Tests models with invalid fields. */
 static void test_model_structs(void) {
     static const char *const unknown[] = { "VMAF_integer_feature_nothing_score", "", "", "", "", "", "" };
+    static const char *const lacking[] = { "VMAF_integer_feature_adm2_score", "", "", NULL, "", "" };
+    static const char *const chroma[] = { "Speed_chroma_feature_speed_chroma_uv_score", "", "", "", "", "" };
+    static const char *const twice[] = { "Speed_chroma_feature_speed_chroma_uv_score", "adm3", "adm3", "", "", "" };
     static const double zeros[65] = { 0 }, level[] = { 0, 0, 20, 10, 20, 40 }, falling[] = { 0, 0, 20, 10, 60, 5 };
     const vmafgpu_model *good = vmafgpu_builtin_model("vmaf_v0.6.1");
     vmafgpu_model model = *good;
@@ -253,6 +256,14 @@ static void test_model_structs(void) {
     BROKEN(s.sv_count = 0, VMAFGPU_ERROR_MODEL, "sv_count");
     BROKEN(s.sv_coefs = NULL, VMAFGPU_ERROR_MODEL, "sv_coefs");
     BROKEN(s.sv_table = NULL, VMAFGPU_ERROR_MODEL, "sv_table");
+    BROKEN(s.sv_rows = NULL, VMAFGPU_ERROR_MODEL, "sv_rows");
+    BROKEN(s.feature_options = NULL, VMAFGPU_ERROR_MODEL, "feature_names or feature_options is NULL");
+    BROKEN(s.feature_options = lacking, VMAFGPU_ERROR_MODEL, "feature_names or feature_options contains NULL");
+    BROKEN(s.feature_names = lacking, VMAFGPU_ERROR_MODEL, "feature_names or feature_options contains NULL");
+    BROKEN(s.has_chroma_correction = 1, VMAFGPU_ERROR_MODEL, "chroma_correction requires exactly one adm3");
+    BROKEN((s.has_chroma_correction = 1, s.feature_names = chroma), VMAFGPU_ERROR_MODEL, "chroma_correction requires");
+    BROKEN((s.has_chroma_correction = 1, s.feature_names = twice), VMAFGPU_ERROR_MODEL, "chroma_correction requires");
+    BROKEN(s.knot_count = -1, VMAFGPU_ERROR_MODEL, "knot");
     BROKEN(s.knot_count = 11, VMAFGPU_ERROR_MODEL, "knot");
     BROKEN(s.knot_count = 2, VMAFGPU_ERROR_MODEL, "knot");
     BROKEN(s.feature_names = unknown, VMAFGPU_ERROR_MODEL, "nothing");
@@ -269,7 +280,12 @@ static void test_model_structs(void) {
     refused_model(__LINE__, &m, 1, VMAFGPU_ERROR_MODEL, "svm");
     model = *good;
     model.svm_count = 0;
-    refused_model(__LINE__, &m, 1, VMAFGPU_ERROR_MODEL, "svm");
+    refused_model(__LINE__, &m, 1, VMAFGPU_ERROR_MODEL, "svm_count is out of range (0); use 1..10000");
+    model.svm_count = 10001;
+    refused_model(__LINE__, &m, 1, VMAFGPU_ERROR_MODEL, "svm_count is out of range (10001); use 1..10000");
+    model = *good;
+    model.name = NULL;
+    refused_model(__LINE__, &m, 1, VMAFGPU_ERROR_MODEL, "model, name or svms is NULL");
 }
 
 /* Checks the names of the columns of a feature with these options. */

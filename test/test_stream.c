@@ -126,6 +126,143 @@ static void test_null_context(void) {
     CHECK_INT(vmafgpu_score_at(NULL, 0, &score), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_pool(NULL, 0, VMAFGPU_POOL_MEAN, &value), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_percentile(NULL, 0, 50, &value), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_aggregate(NULL, 0, &value), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_value_at(NULL, 0, 0, &value), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_predict(NULL, &value, &score), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_wait(NULL, 0), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_stream_wait(NULL, NULL, 0), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_after_stream(NULL, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_edit_begin(NULL, &frame, &frame, NULL, NULL, &score), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_edit_begin: context is NULL");
+}
+
+/* Checks that functions that return properties of a context return "nothing" without a context, and for a context that
+ * could not be opened. */
+static void check_no_properties(vmafgpu *context) {
+    int across = 5, down = 5;
+    CHECK_INT(vmafgpu_preceding_count(context), 0);
+    CHECK_INT(vmafgpu_reusable_count(context), 0);
+    CHECK_INT(vmafgpu_score_count(context), 0);
+    CHECK_INT(vmafgpu_column_count(context), 0);
+    CHECK(vmafgpu_column_name(context, 0) == NULL);
+    CHECK_INT(vmafgpu_column_index(context, "vmaf"), -1);
+    CHECK_INT(vmafgpu_model_column(context, 0), -1);
+    CHECK_INT(vmafgpu_report_column(context, 1, 0), -1);
+    CHECK_INT(vmafgpu_aggregate_count(context), 0);
+    CHECK(vmafgpu_aggregate_name(context, 0) == NULL);
+    CHECK_INT(vmafgpu_map_blocks(context, &across, &down), 0);
+    CHECK(across == 0 && down == 0);
+    CHECK_STR(vmafgpu_backend_name(context), "");
+    CHECK_STR(vmafgpu_device_name(context), "");
+    CHECK_STR(vmafgpu_driver_name(context), "");
+    CHECK_STR(vmafgpu_backend_note(context), "");
+    CHECK_INT(vmafgpu_self_test_checksum(context), 0);
+    CHECK_INT(vmafgpu_device_memory(context), 0);
+    CHECK_INT(vmafgpu_is_opening(context), 0);
+    CHECK_INT(vmafgpu_next_device(context), -1);
+}
+
+static void test_no_properties(void) {
+    vmafgpu_config config;
+    vmafgpu *context = NULL;
+    snprintf(test_where, sizeof test_where, "properties of no context");
+    check_no_properties(NULL);
+    CHECK(vmafgpu_get_config(NULL) == NULL);
+    CHECK_STR(vmafgpu_instruction_set(NULL), "");
+    CHECK_INT(vmafgpu_host_memory(NULL), 0);
+    memset(&config, 0, sizeof config);
+    config.width = 64;
+    config.map_block_size = 16;
+    snprintf(test_where, sizeof test_where, "properties of a context that is not open");
+    CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_ARGUMENT);
+    check_no_properties(context);
+    CHECK_INT(vmafgpu_get_config(context)->width, 64);
+    CHECK(vmafgpu_instruction_set(context)[0] != 0);
+    vmafgpu_close(context);
+    /* An open context with the CPU backend has no device. */
+    config.height = 48;
+    config.map_block_size = 0;
+    context = open_checked(&config);
+    CHECK_STR(vmafgpu_device_name(context), "");
+    CHECK_INT(vmafgpu_is_opening(context), 0);
+    CHECK_INT(vmafgpu_next_device(context), -1);
+    CHECK_INT(vmafgpu_map_blocks(context, NULL, NULL), 0);
+    vmafgpu_close(context);
+}
+
+/* Tests vmafgpu_aggregate(), which returns values of a whole clip. */
+static void test_aggregates(void) {
+    film f = film_make("texture+mix", 48, 40, 8, 2, 3);
+    vmafgpu_config config = film_config(&f);
+    vmafgpu_feature_config feature;
+    double value = 0;
+    vmafgpu *context;
+    memset(&feature, 0, sizeof feature);
+    feature.name = "psnr";
+    feature.options = "enable_chroma=false:enable_apsnr=true";
+    config.features = &feature;
+    config.feature_count = 1;
+    snprintf(test_where, sizeof test_where, "aggregates");
+    context = open_checked(&config);
+    const int count = vmafgpu_aggregate_count(context);
+    CHECK(count >= 1);
+    CHECK(vmafgpu_aggregate_name(context, 0) && !vmafgpu_aggregate_name(context, count));
+    CHECK(!vmafgpu_aggregate_name(context, -1));
+    CHECK_INT(vmafgpu_aggregate(context, count, &value), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(context), "vmafgpu_aggregate: index is out of range (");
+    CHECK_INT(vmafgpu_aggregate(context, -1, &value), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(context), "vmafgpu_aggregate: index is out of range (-1)");
+    CHECK_INT(vmafgpu_aggregate(context, 0, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(context), "vmafgpu_aggregate: value is NULL");
+    for (int i = 0; i < f.clip.frames; i++)
+        CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_aggregate(context, 0, &value), VMAFGPU_OK);
+    CHECK(value > 5 && value < 60);
+    vmafgpu_close(context);
+    film_free(&f);
+}
+
+/* Tests vmafgpu_push_many() with invalid contexts, and with one that is not open. */
+static void test_push_many(void) {
+    film f = film_make("texture+mix", 48, 40, 8, 1, 3);
+    vmafgpu_config config = film_config(&f);
+    vmafgpu_frame reference = film_frame(&f, 0, 0), distorted[3];
+    vmafgpu *contexts[3] = { NULL, NULL, NULL };
+    vmafgpu_result results[3];
+    vmafgpu_score score, expected;
+    snprintf(test_where, sizeof test_where, "push_many");
+    distorted[0] = distorted[1] = distorted[2] = film_frame(&f, 0, 1);
+    config.contexts_per_pass = 3;
+    contexts[0] = open_checked(&config);
+    contexts[2] = open_checked(&config);
+    config.width = 3;
+    CHECK_INT(vmafgpu_push_many(contexts, 2, &reference, distorted, results), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: contexts[1] is NULL");
+    CHECK(results[0] == VMAFGPU_ERROR_ARGUMENT && results[1] == VMAFGPU_ERROR_ARGUMENT);
+    contexts[1] = contexts[0];
+    CHECK_INT(vmafgpu_push_many(contexts, 3, &reference, distorted, results), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: contexts[1] is the same as contexts[0]");
+    CHECK_INT(vmafgpu_push_many(NULL, 3, &reference, distorted, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: contexts is NULL");
+    CHECK_INT(vmafgpu_push_many(contexts, 0, &reference, distorted, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: count is out of range (0); use 1 or more");
+    CHECK_INT(vmafgpu_open(&contexts[1], &config), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_push_many(contexts, 3, NULL, distorted, results), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: reference is NULL");
+    CHECK_INT(vmafgpu_push_many(contexts, 3, &reference, NULL, results), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: distorted is NULL");
+    /* The contexts that are open accept the pair. */
+    CHECK_INT(vmafgpu_push_many(contexts, 3, &reference, distorted, results), VMAFGPU_ERROR_STATE);
+    CHECK(results[0] == VMAFGPU_OK && results[1] == VMAFGPU_ERROR_STATE && results[2] == VMAFGPU_OK);
+    for (int i = 0; i < 3; i += 2) {
+        CHECK_INT(vmafgpu_flush(contexts[i]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_score_at(contexts[i], 0, i ? &score : &expected), VMAFGPU_OK);
+    }
+    CHECK_BITS(score.score, expected.score);
+    for (int i = 0; i < 3; i++)
+        vmafgpu_close(contexts[i]);
+    film_free(&f);
 }
 
 /* ---- callback and kept scores ---- */
@@ -1089,6 +1226,9 @@ int main(void) {
     test_calls_from_callbacks();
     test_states();
     test_null_context();
+    test_no_properties();
+    test_aggregates();
+    test_push_many();
     test_delivery();
     test_unread_scores();
     test_subsample();

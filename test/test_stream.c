@@ -265,6 +265,93 @@ static void test_push_many(void) {
     film_free(&f);
 }
 
+/* Tests that vmafgpu_push_many() shares work only between contexts that would compute the same: the second of three
+ * contexts differs from the others in one setting, and each context returns the scores that it returns alone. */
+static void test_unlike_contexts(void) {
+    enum { WIDTH = 50, HEIGHT = 40, FRAMES = 5, CASES = 17 };
+    static const vmafgpu_feature_config motion = { "motion", "motion_five_frame_window=true" }, psnr = { "psnr", NULL };
+    static uint16_t luma[2 * FRAMES][WIDTH * HEIGHT];
+    vmafgpu_frame frames[2 * FRAMES];
+    memset(frames, 0, sizeof frames);
+    for (int i = 0; i < 2 * FRAMES; i++) {
+        for (int n = 0; n < WIDTH * HEIGHT; n++)
+            luma[i][n] = (uint16_t)(clip_hash((uint32_t)(n / 3), (uint32_t)(i / 2), 5) & (i % 2 ? 496 : 511));
+        frames[i].data[0] = frames[i].data[1] = luma[i];
+        frames[i].pitch[0] = frames[i].pitch[1] = WIDTH * 2;
+    }
+    for (int c = 0; c < CASES; c++) {
+        vmafgpu_config configs[3];
+        vmafgpu *contexts[3];
+        scores got, expected;
+        for (int i = 0; i < 3; i++) {
+            memset(&configs[i], 0, sizeof configs[i]);
+            configs[i].width = WIDTH;
+            configs[i].height = HEIGHT;
+            configs[i].bit_depth = 10;
+            configs[i].chroma = VMAFGPU_CHROMA_400;
+            configs[i].backend = VMAFGPU_BACKEND_CPU;
+            configs[i].contexts_per_pass = 3;
+        }
+        vmafgpu_config *other = &configs[1];
+        switch (c) {
+        case 0: other->width = WIDTH - 1; break;
+        case 1: other->height = HEIGHT - 3; break;
+        case 2: other->bit_depth = 9; break;
+        case 3: other->layout = VMAFGPU_LAYOUT_SEMIPLANAR; break;
+        case 4: other->threads = test_thread_count(2); break;
+        case 5: other->cpumask = ~0u; break;
+        case 6: other->subsample = 2; break;
+        case 7: other->slopes = 1; break;
+        case 8: other->map_block_size = 16, other->live = 1, other->contexts_per_pass = 0; break;
+        case 9: other->feature_count = 1, other->features = &motion; break;
+        case 10: other->feature_count = 1, other->features = &psnr; break;
+        case 11: other->contexts_per_pass = 1; break;
+        case 12: configs[0].contexts_per_pass = 2; break;
+        case 13: configs[0].subsample = configs[1].subsample = configs[2].subsample = 2; break;
+        default: break; /* the contexts differ in what has been pushed */
+        }
+        for (int i = 0; i < 3; i++) {
+            snprintf(test_where, sizeof test_where, "unlike contexts, case %d, context %d", c, i);
+            contexts[i] = open_checked(&configs[i]);
+        }
+        if (c == 14)
+            CHECK_INT(vmafgpu_push_preceding(contexts[1], &frames[0]), VMAFGPU_OK);
+        if (c == 15)
+            CHECK_INT(vmafgpu_push(contexts[1], &frames[0], &frames[1]), VMAFGPU_OK);
+        if (c == 16)
+            CHECK_INT(vmafgpu_push(contexts[0], &frames[2], &frames[3]), VMAFGPU_OK);
+        for (int i = 0; i < FRAMES; i++) {
+            vmafgpu_frame distorted[3];
+            distorted[0] = frames[2 * i + 1];
+            distorted[1] = frames[(2 * i + 3) % (2 * FRAMES)];
+            distorted[2] = frames[2 * i];
+            CHECK_INT(vmafgpu_push_many(contexts, 3, &frames[2 * i], distorted, NULL), VMAFGPU_OK);
+        }
+        for (int i = 0; i < 3; i++) {
+            snprintf(test_where, sizeof test_where, "unlike contexts, case %d, context %d", c, i);
+            CHECK_INT(vmafgpu_flush(contexts[i]), VMAFGPU_OK);
+            got = scores_of(contexts[i]);
+            CHECK_INT(vmafgpu_reset(contexts[i]), VMAFGPU_OK);
+            if (c == 14 && i == 1)
+                CHECK_INT(vmafgpu_push_preceding(contexts[i], &frames[0]), VMAFGPU_OK);
+            if (c == 15 && i == 1)
+                CHECK_INT(vmafgpu_push(contexts[i], &frames[0], &frames[1]), VMAFGPU_OK);
+            if (c == 16 && i == 0)
+                CHECK_INT(vmafgpu_push(contexts[i], &frames[2], &frames[3]), VMAFGPU_OK);
+            for (int k = 0; k < FRAMES; k++) {
+                const int distorted = i == 0 ? 2 * k + 1 : i == 1 ? (2 * k + 3) % (2 * FRAMES) : 2 * k;
+                CHECK_INT(vmafgpu_push(contexts[i], &frames[2 * k], &frames[distorted]), VMAFGPU_OK);
+            }
+            CHECK_INT(vmafgpu_flush(contexts[i]), VMAFGPU_OK);
+            expected = scores_of(contexts[i]);
+            check_same_scores(&got, &expected);
+            scores_free(&got);
+            scores_free(&expected);
+            vmafgpu_close(contexts[i]);
+        }
+    }
+}
+
 /* ---- callback and kept scores ---- */
 
 typedef struct collector {
@@ -1229,6 +1316,7 @@ int main(void) {
     test_no_properties();
     test_aggregates();
     test_push_many();
+    test_unlike_contexts();
     test_delivery();
     test_unread_scores();
     test_subsample();

@@ -1041,6 +1041,7 @@ static void test_rounding(void) {
     context = open_checked(&c);
     {
         static const unsigned char plane[64 * 48] = { 1, 2, 3 };
+        static const double zeros[64] = { 0 };
         vmafgpu_frame frame;
         vmafgpu_score score;
         memset(&frame, 0, sizeof frame);
@@ -1048,6 +1049,7 @@ static void test_rounding(void) {
         fesetround(FE_UPWARD);
         result = vmafgpu_push(context, &frame, &frame);
         CHECK_INT(vmafgpu_score_pair(context, &frame, &frame, NULL, &score), VMAFGPU_ERROR_FLOAT);
+        CHECK_INT(vmafgpu_predict(context, zeros, &score), VMAFGPU_ERROR_FLOAT);
         fesetround(FE_TONEAREST);
         CHECK_INT(result, VMAFGPU_ERROR_FLOAT);
         CHECK_INT(vmafgpu_push(context, &frame, &frame), VMAFGPU_OK);

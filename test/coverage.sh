@@ -15,9 +15,9 @@
 # test_levels, which runs all of it, would take long.
 build=${1:-build/coverage}
 . "$(dirname "$0")/check.sh"
-lines_floor=98.5
-branches_floor=95.0
-functions_floor=99.0
+lines_floor=98.9 # one decimal place
+branches_floor=95.6
+functions_floor=99.2
 jobs=$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)
 mkdir -p "$build/raw"
 flags='-O1 -fprofile-instr-generate -fcoverage-mapping'

@@ -213,8 +213,8 @@ static void test_bad_samples(void) {
     }
 }
 
-/* Tests chroma samples above the bit depth: the message names the plane and the first such sample. Samples that are half
- * outside a frame of odd size are not used. */
+/* Tests chroma samples above the bit depth: the message names the plane and the first such sample. Samples that are
+ * half outside a frame of odd size are not used. */
 static void test_bad_chroma(void) {
     enum { WIDTH = 21, HEIGHT = 19, WIDE = 11, HIGH = 10 };
     static uint16_t luma[WIDTH * HEIGHT], chroma[2][2][WIDTH * HEIGHT]; /* of the reference and the distorted frame */

@@ -77,7 +77,7 @@ check 'the programs compile' [ $? -eq 0 ]
 } | sed 's/ *$//' > "$build/runs"
 [ -z "$gpus" ] || test/simulated/images.sh "$simulated"
 # shellcheck disable=SC2016
-xargs -P "$jobs" -L 1 sh -c '
+[ ! -s "$build/runs" ] || xargs -P "$jobs" -L 1 sh -c '
     raw=$0/raw/$1
     rm -f "$raw"-[0-9]*.profraw
     shift

@@ -5818,8 +5818,8 @@ static int vmafgpu__read_transform(vmafgpu__builder *b, const char *at, vmafgpu_
             vmafgpu__json_fail(&b->json, values[i], "key '%s' is not a number or null", keys[i]);
             return 0;
         }
-        if (values[i] != NULL && vmafgpu__json_number(&b->json, values[i], 0, &p[i]) == NULL)
-            return 0;
+        if (values[i] != NULL)
+            (void)vmafgpu__json_number(&b->json, values[i], 0, &p[i]); /* the syntax has been checked */
     }
     for (i = 0; i < 2; i++) { /* in libvmaf model files, these two are strings, unlike "enabled" */
         const char *value = values[VMAFGPU__KEY_LTE + i];
@@ -6062,8 +6062,7 @@ static int vmafgpu__read_chroma(vmafgpu__builder *b, const char *at, vmafgpu_svm
         return 0;
     }
     svm->has_chroma_correction = 1;
-    if (vmafgpu__json_number(&b->json, at, 0, &svm->chroma_correction) == NULL)
-        return 0;
+    (void)vmafgpu__json_number(&b->json, at, 0, &svm->chroma_correction); /* the syntax has been checked */
     if (svm->feature_names != NULL &&
         (vmafgpu__feature_containing(svm, "adm3") < 0 || vmafgpu__feature_containing(svm, "speed_chroma") < 0)) {
         vmafgpu__json_fail(&b->json, at, "key '%s' requires exactly one adm3 and one speed_chroma feature", key);
@@ -27676,7 +27675,7 @@ static int vmafgpu__has_edits(const vmafgpu_config *c) {
 }
 
 /* Whether a GPU computes more than the sums of pushed pairs: maps or slopes. */
-static int vmafgpu__maps_pairs(const vmafgpu_config *c) {
+static VMAFGPU__UNUSED int vmafgpu__maps_pairs(const vmafgpu_config *c) {
     return c->map_block_size || (c->slopes && c->live);
 }
 
@@ -36823,14 +36822,12 @@ static void vmafgpu__clear_clip(vmafgpu *v) {
     v->first_failed_frame = -1;
 }
 
+#ifndef VMAFGPU_NO_GPU
 /* Returns NULL if there are GPU kernels for the extractor. Otherwise returns a text for messages: the option or part
  * that has no kernels, or "" if the whole feature has none. */
 static const char *vmafgpu__has_no_kernels(const vmafgpu *v, const vmafgpu__extractor *e) {
-#ifndef VMAFGPU_NO_GPU
     if (e->feature->gpu)
         return e->feature->measure && e->feature->gpu->measure->lacks ? e->feature->gpu->measure->lacks(v, e) : NULL;
-#endif
-    (void)v;
     return e->feature->measure ? "" : NULL;
 }
 
@@ -36904,7 +36901,6 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
     return 0;
 }
 
-#ifndef VMAFGPU_NO_GPU
 /* Sets the note to the message about the memory that the GPU backend lacks. */
 static vmafgpu_result vmafgpu__lack_memory(vmafgpu *v) {
     memcpy(v->note, v->error, sizeof v->note);
@@ -36920,6 +36916,8 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
     return VMAFGPU_ERROR_BACKEND;
 #else
     const vmafgpu_config *c = &v->config;
+    if (vmafgpu__needs_cpu(v))
+        return VMAFGPU_ERROR_BACKEND;
     /* With maps, do not open the GPU later: all maps must come from the same backend. */
     const int is_later = c->gpu.open_in_background && c->backend == VMAFGPU_BACKEND_AUTO &&
                          c->gpu.frame_memory < VMAFGPU_MEMORY_DEVICE && !vmafgpu__maps_pairs(c);
@@ -36963,7 +36961,7 @@ static vmafgpu_result vmafgpu__open_backend(vmafgpu *v) {
     const int needs_gpu = is_named || c->gpu.frame_memory >= VMAFGPU_MEMORY_DEVICE ||
                           (c->gpu.device_count > 0 && c->backend != VMAFGPU_BACKEND_CPU);
     if (c->backend != VMAFGPU_BACKEND_CPU) {
-        const vmafgpu_result result = vmafgpu__needs_cpu(v) ? VMAFGPU_ERROR_BACKEND : vmafgpu__open_gpus(v);
+        const vmafgpu_result result = vmafgpu__open_gpus(v);
         if (result != VMAFGPU_ERROR_BACKEND)
             return result;
         if (needs_gpu)

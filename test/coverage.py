@@ -2,7 +2,7 @@
 
 LCOV and JSON are the exports of llvm-cov. The header occurs in them once per path by which files include it, and its
 functions once per program and instruction set. A line, a branch or a function counts as covered if any occurrence was
-executed. LINES receives the lines that were not.
+executed. LINES receives the lines that were not, and the branches in executed lines that were not.
 """
 import bisect
 import json
@@ -74,6 +74,10 @@ for name, row in zip(names, counts):
     if row[0][1]:
         print_row(name, row)
 print_row("whole header", whole)
+rows = [(number, 0, source[number - 1]) for number, is_covered in lines.items() if not is_covered]
+for (number, column, _, _, is_true), is_covered in branches.items():
+    if not is_covered and lines.get(number, True):
+        rows.append((number, column, "never %s: %s" % (str(is_true).lower(), source[number - 1].strip())))
 with open(missed, "w", encoding="utf-8") as out:
-    for number in sorted(number for number, is_covered in lines.items() if not is_covered):
-        out.write("%d: %s\n" % (number, source[number - 1]))
+    for number, column, text in sorted(rows):
+        out.write("%d: %s\n" % (number, text) if not column else "%d, column %d, %s\n" % (number, column, text))

@@ -52,6 +52,8 @@ static void some_free(void *user, void *pointer) {
 }
 
 static void test_fields(void) {
+    static const int twice[] = { 1, 1 }, negative[] = { 0, -1 };
+    vmafgpu_model_config model = VMAFGPU_INIT;
     vmafgpu *context = NULL;
     vmafgpu_config ok = plain_config();
     REFUSED(c.width = 0, VMAFGPU_ERROR_ARGUMENT, "width");
@@ -80,6 +82,26 @@ static void test_fields(void) {
     REFUSED(c.feature_count = 33, VMAFGPU_ERROR_ARGUMENT, "feature_count");
     REFUSED(c.feature_count = 1, VMAFGPU_ERROR_ARGUMENT, "features");
     REFUSED(c.features_only = 1, VMAFGPU_ERROR_ARGUMENT, "feature");
+    REFUSED((c.model_count = 1, c.models = &model, c.features_only = 1), VMAFGPU_ERROR_ARGUMENT,
+            "config.features_only: conflicts with config.model_count (1)");
+    REFUSED(c.gpu.device_count = 2, VMAFGPU_ERROR_ARGUMENT,
+            "config.gpu.devices: is NULL (config.gpu.device_count is 2)");
+    REFUSED((c.gpu.device_count = 2, c.gpu.devices = twice), VMAFGPU_ERROR_ARGUMENT,
+            "config.gpu.devices[1]: repeats a device (1, as in devices[0])");
+    REFUSED((c.gpu.device_count = 2, c.gpu.devices = negative), VMAFGPU_ERROR_ARGUMENT,
+            "config.gpu.devices[1]: out of range (-1); use 0 or more");
+    REFUSED((c.gpu.device_count = 1, c.gpu.devices = twice, c.gpu.stream = &model), VMAFGPU_ERROR_ARGUMENT,
+            "config.gpu.stream: requires a single GPU; remove config.gpu.devices");
+    REFUSED((c.gpu.device_count = 1, c.gpu.devices = twice, c.gpu.cuda_context = &model), VMAFGPU_ERROR_ARGUMENT,
+            "config.gpu.cuda_context: requires a single GPU; remove config.gpu.devices");
+    REFUSED((c.gpu.device_count = 1, c.gpu.devices = twice, c.gpu.driver_path = "/no/such/driver"),
+            VMAFGPU_ERROR_BACKEND, "config.gpu.devices: no GPU can be used: ");
+    REFUSED((c.gpu.frame_memory = VMAFGPU_MEMORY_SURFACE, c.gpu.driver_path = "/no/such/driver"), VMAFGPU_ERROR_BACKEND,
+            "config.gpu.frame_memory (surface): no GPU can be used: ");
+    REFUSED((c.gpu.frame_memory = VMAFGPU_MEMORY_SURFACE, c.backend = VMAFGPU_BACKEND_CPU), VMAFGPU_ERROR_ARGUMENT,
+            "config.gpu.frame_memory: conflicts with config.backend cpu (surface)");
+    REFUSED((c.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE, c.backend = VMAFGPU_BACKEND_CPU), VMAFGPU_ERROR_ARGUMENT,
+            "config.gpu.frame_memory: conflicts with config.backend cpu (device)");
     REFUSED(c.strict_options = 2, VMAFGPU_ERROR_ARGUMENT, "strict_options");
     REFUSED(c.subsample = -1, VMAFGPU_ERROR_ARGUMENT, "subsample");
     REFUSED(c.threads = -1, VMAFGPU_ERROR_ARGUMENT, "threads");
@@ -232,6 +254,9 @@ static void test_model_names(void) {
 /* Tests models with invalid fields. */
 static void test_model_structs(void) {
     static const char *const unknown[] = { "VMAF_integer_feature_nothing_score", "", "", "", "", "", "" };
+    static const char *const lacking[] = { "VMAF_integer_feature_adm2_score", "", "", NULL, "", "" };
+    static const char *const chroma[] = { "Speed_chroma_feature_speed_chroma_uv_score", "", "", "", "", "" };
+    static const char *const twice[] = { "Speed_chroma_feature_speed_chroma_uv_score", "adm3", "adm3", "", "", "" };
     static const double zeros[65] = { 0 }, level[] = { 0, 0, 20, 10, 20, 40 }, falling[] = { 0, 0, 20, 10, 60, 5 };
     const vmafgpu_model *good = vmafgpu_builtin_model("vmaf_v0.6.1");
     vmafgpu_model model = *good;
@@ -253,6 +278,14 @@ static void test_model_structs(void) {
     BROKEN(s.sv_count = 0, VMAFGPU_ERROR_MODEL, "sv_count");
     BROKEN(s.sv_coefs = NULL, VMAFGPU_ERROR_MODEL, "sv_coefs");
     BROKEN(s.sv_table = NULL, VMAFGPU_ERROR_MODEL, "sv_table");
+    BROKEN(s.sv_rows = NULL, VMAFGPU_ERROR_MODEL, "sv_rows");
+    BROKEN(s.feature_options = NULL, VMAFGPU_ERROR_MODEL, "feature_names or feature_options is NULL");
+    BROKEN(s.feature_options = lacking, VMAFGPU_ERROR_MODEL, "feature_names or feature_options contains NULL");
+    BROKEN(s.feature_names = lacking, VMAFGPU_ERROR_MODEL, "feature_names or feature_options contains NULL");
+    BROKEN(s.has_chroma_correction = 1, VMAFGPU_ERROR_MODEL, "chroma_correction requires exactly one adm3");
+    BROKEN((s.has_chroma_correction = 1, s.feature_names = chroma), VMAFGPU_ERROR_MODEL, "chroma_correction requires");
+    BROKEN((s.has_chroma_correction = 1, s.feature_names = twice), VMAFGPU_ERROR_MODEL, "chroma_correction requires");
+    BROKEN(s.knot_count = -1, VMAFGPU_ERROR_MODEL, "knot");
     BROKEN(s.knot_count = 11, VMAFGPU_ERROR_MODEL, "knot");
     BROKEN(s.knot_count = 2, VMAFGPU_ERROR_MODEL, "knot");
     BROKEN(s.feature_names = unknown, VMAFGPU_ERROR_MODEL, "nothing");
@@ -269,7 +302,12 @@ static void test_model_structs(void) {
     refused_model(__LINE__, &m, 1, VMAFGPU_ERROR_MODEL, "svm");
     model = *good;
     model.svm_count = 0;
-    refused_model(__LINE__, &m, 1, VMAFGPU_ERROR_MODEL, "svm");
+    refused_model(__LINE__, &m, 1, VMAFGPU_ERROR_MODEL, "svm_count is out of range (0); use 1..10000");
+    model.svm_count = 10001;
+    refused_model(__LINE__, &m, 1, VMAFGPU_ERROR_MODEL, "svm_count is out of range (10001); use 1..10000");
+    model = *good;
+    model.name = NULL;
+    refused_model(__LINE__, &m, 1, VMAFGPU_ERROR_MODEL, "model, name or svms is NULL");
 }
 
 /* Checks the names of the columns of a feature with these options. */
@@ -771,6 +809,97 @@ static void test_check_config(void) {
     CHECK_HAS(vmafgpu_last_error(NULL), "vmaf_v9");
 }
 
+/* Tests sizes of frames that vmafgpu_frame_size() rejects. */
+static void test_frame_sizes(void) {
+    static const struct {
+        int width, height, depth, bytes, chroma;
+        ptrdiff_t pitch;
+        size_t expected;
+    } cases[] = {
+        { 16, 16, 8, 0, VMAFGPU_CHROMA_420, 0, 384 },
+        { 17, 15, 10, 0, VMAFGPU_CHROMA_420, 0, 17 * 15 * 2 + 2 * 9 * 8 * 2 },
+        { 16, 16, 8, 0, VMAFGPU_CHROMA_400, 32, 512 },
+        { 0, 16, 8, 0, VMAFGPU_CHROMA_420, 0, 0 },
+        { 16385, 16, 8, 0, VMAFGPU_CHROMA_420, 0, 0 },
+        { 16, 0, 8, 0, VMAFGPU_CHROMA_420, 0, 0 },
+        { 16, 16385, 8, 0, VMAFGPU_CHROMA_420, 0, 0 },
+        { 16, 16, 8, -1, VMAFGPU_CHROMA_420, 0, 0 },
+        { 16, 16, 8, 3, VMAFGPU_CHROMA_420, 0, 0 },
+        { 16, 16, 8, 0, -1, 0, 0 },
+        { 16, 16, 8, 0, VMAFGPU_CHROMA_444 + 9, 0, 0 },
+        { 16, 16, 8, 0, VMAFGPU_CHROMA_420, 15, 0 },
+        { 16, 16, 8, 0, VMAFGPU_CHROMA_420, PTRDIFF_MAX / 2, 0 },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        vmafgpu_config c;
+        char buffer[1];
+        memset(&c, 0, sizeof c);
+        c.width = cases[i].width;
+        c.height = cases[i].height;
+        c.bit_depth = cases[i].depth;
+        c.bytes_per_sample = cases[i].bytes;
+        c.chroma = (vmafgpu_chroma)cases[i].chroma;
+        snprintf(test_where, sizeof test_where, "size of frame %d", (int)i);
+        CHECK_INT(vmafgpu_frame_size(&c, cases[i].pitch), cases[i].expected);
+        CHECK((vmafgpu_frame_of(&c, buffer, cases[i].pitch).data[0] == buffer) == (cases[i].expected > 0));
+        CHECK(vmafgpu_frame_of(&c, NULL, cases[i].pitch).data[0] == NULL);
+    }
+    CHECK_INT(vmafgpu_frame_size(NULL, 0), 0);
+}
+
+/* Tests how many different features a context can have. */
+static void test_many_features(void) {
+    enum { MOST = 32 };
+    vmafgpu_config c = plain_config();
+    vmafgpu_model_config model = VMAFGPU_INIT;
+    static vmafgpu_feature_config features[MOST];
+    static char options[MOST][40];
+    vmafgpu *context = NULL;
+    for (int i = 0; i < MOST; i++) {
+        snprintf(options[i], sizeof options[i], "vif_enhn_gain_limit=%d", 2 + i);
+        features[i].name = "vif";
+        features[i].options = options[i];
+    }
+    snprintf(test_where, sizeof test_where, "many features");
+    c.features = features;
+    c.feature_count = MOST;
+    c.models = &model;
+    for (int count = 1; count <= MOST; count++) {
+        c.feature_count = count;
+        c.features_only = 1;
+        const vmafgpu_result result = vmafgpu_open(&context, &c);
+        if (result != VMAFGPU_OK) {
+            CHECK_INT(result, VMAFGPU_ERROR_FEATURE);
+            CHECK_HAS(vmafgpu_last_error(context), "use at most");
+            CHECK(count > 8);
+        } else {
+            CHECK_INT(vmafgpu_column_count(context), 4 * count);
+        }
+        vmafgpu_close(context);
+    }
+}
+
+/* Tests the functions with which programs in other languages check the layout of structs. */
+static void test_layout(void) {
+    size_t offset = 77, size = 77, i = 0;
+    const char *name;
+    int found = 0;
+    snprintf(test_where, sizeof test_where, "layout");
+    CHECK_INT(vmafgpu_abi(), VMAFGPU_ABI);
+    CHECK(vmafgpu_layout_at(-1, &offset, &size) == NULL);
+    CHECK(offset == 77 && size == 77);
+    for (; (name = vmafgpu_layout_at((int)i, &offset, &size)) != NULL; i++) {
+        CHECK(vmafgpu_layout_at((int)i, NULL, NULL) == name);
+        if (strstr(name, "config") && strstr(name, "bit_depth")) {
+            CHECK_INT(offset, offsetof(vmafgpu_config, bit_depth));
+            CHECK_INT(size, sizeof(int));
+            found++;
+        }
+    }
+    CHECK_INT(found, 1);
+    CHECK(i > 100);
+}
+
 static void test_long_names(void) {
     static const char *const names[][2] = {
         { "VMAF_integer_feature_adm2_score", "integer_adm2" },
@@ -912,6 +1041,7 @@ static void test_rounding(void) {
     context = open_checked(&c);
     {
         static const unsigned char plane[64 * 48] = { 1, 2, 3 };
+        static const double zeros[64] = { 0 };
         vmafgpu_frame frame;
         vmafgpu_score score;
         memset(&frame, 0, sizeof frame);
@@ -919,6 +1049,7 @@ static void test_rounding(void) {
         fesetround(FE_UPWARD);
         result = vmafgpu_push(context, &frame, &frame);
         CHECK_INT(vmafgpu_score_pair(context, &frame, &frame, NULL, &score), VMAFGPU_ERROR_FLOAT);
+        CHECK_INT(vmafgpu_predict(context, zeros, &score), VMAFGPU_ERROR_FLOAT);
         fesetround(FE_TONEAREST);
         CHECK_INT(result, VMAFGPU_ERROR_FLOAT);
         CHECK_INT(vmafgpu_push(context, &frame, &frame), VMAFGPU_OK);
@@ -956,6 +1087,9 @@ int main(void) {
     test_ignored_options();
     test_check_config();
     test_long_names();
+    test_frame_sizes();
+    test_many_features();
+    test_layout();
     test_large();
     test_rounding();
     test_locale();

@@ -878,6 +878,8 @@ static void test_refused(void) {
         { 0, 0, 8, 8, samples, -15, 0, VMAFGPU_ERROR_ARGUMENT, "(-15 bytes)" },
         { 0, 0, 8, 8, samples, PTRDIFF_MAX / 2, 0, VMAFGPU_ERROR_ARGUMENT, "pitch" },
         { 0, 0, 8, 8, samples, 0, VMAFGPU_MEMORY_PINNED, VMAFGPU_ERROR_ARGUMENT, "edits[1].memory is not host (1)" },
+        { 0, 0, 8, 8, samples, 0, VMAFGPU_MEMORY_DEVICE, VMAFGPU_ERROR_ARGUMENT, "edits[1].memory is not host (2)" },
+        { 0, 0, 8, 8, samples, -(PTRDIFF_MAX / 2), 0, VMAFGPU_ERROR_ARGUMENT, "pitch is too small or too large" },
         { 0, 0, 8, 8, bad_samples, 2 * SIZE, 0, VMAFGPU_ERROR_FRAME,
           "edits[1]: luma sample exceeds 10 bits (word 1024 at its column 3, row 2)" }
     };
@@ -925,6 +927,18 @@ static void test_refused(void) {
     CHECK_INT(vmafgpu_edit_try(v, &good, 0, got, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_edit_try(v, NULL, 1, got, NULL), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_edit_try(v, &good, 1, NULL, NULL), VMAFGPU_ERROR_ARGUMENT);
+    {
+        int across = -1, down = -1;
+        CHECK_INT(vmafgpu_edit_blocks(v, 16, NULL, NULL, &down), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_STR(vmafgpu_last_error(v), "vmafgpu_edit_blocks: across is NULL");
+        CHECK_INT(vmafgpu_edit_blocks(v, 16, NULL, &across, NULL), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_STR(vmafgpu_last_error(v), "vmafgpu_edit_blocks: down is NULL");
+        CHECK_INT(vmafgpu_edit_blocks(v, 3, NULL, &across, &down), VMAFGPU_ERROR_ARGUMENT);
+        CHECK_STR(vmafgpu_last_error(v), "vmafgpu_edit_blocks: size is out of range (3); use 4..256");
+        CHECK(across == -1 && down == -1);
+        CHECK_INT(vmafgpu_edit_blocks(v, 16, NULL, &across, &down), VMAFGPU_OK);
+        CHECK(across == 7 && down == 5);
+    }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         vmafgpu_edit edits[3];
         edits[0] = edits[2] = good;

@@ -1,6 +1,6 @@
 /* Compares float_ssim, float_ms_ssim, float_psnr and float_moment with a second, direct implementation of their
  * formulas, for many sizes, depths, instruction sets and numbers of threads. Also tests the order of additions, and
- * which settings are rejected. */
+ * which settings are rejected, also because this build leaves features out. */
 #define VMAFGPU_STATIC
 #define VMAFGPU_IMPLEMENTATION
 #include "scoring.h"
@@ -473,6 +473,90 @@ static void test_decibels(void) {
     film_free(&f);
 }
 
+/* Tests what a build without some features rejects. The Makefile excludes these features from this program. */
+static void test_left_out(void) {
+#if defined(VMAFGPU_NO_EDITS) && defined(VMAFGPU_NO_RGB) && defined(VMAFGPU_NO_ADM) && defined(VMAFGPU_NO_GPU)
+    static const struct {
+        const char *feature;
+        int edit, slopes, blocks, rgb, model;
+        vmafgpu_backend backend;
+        vmafgpu_result result;
+        const char *words;
+    } opens[] = {
+        { "adm", 0, 0, 0, 0, 0, VMAFGPU_BACKEND_CPU, VMAFGPU_ERROR_FEATURE,
+          "feature adm: not part of this build (VMAFGPU_NO_ADM)" },
+        { "cambi", 0, 0, 0, 0, 0, VMAFGPU_BACKEND_CPU, VMAFGPU_ERROR_FEATURE,
+          "feature cambi: not part of this build (VMAFGPU_NO_CAMBI)" },
+        { "nothing", 0, 0, 0, 0, 0, VMAFGPU_BACKEND_CPU, VMAFGPU_ERROR_FEATURE,
+          "unknown feature ('nothing'); use psnr, float_psnr, float_moment, float_ssim, float_ms_ssim, float_adm, "
+          "float_ansnr, float_motion or float_vif" },
+        { "psnr", 0, 0, 0, 0, 1, VMAFGPU_BACKEND_CPU, VMAFGPU_ERROR_MODEL,
+          "model 'vmaf_v0.6.1': requires feature adm, which is not part of this build (VMAFGPU_NO_ADM)" },
+        { "psnr", 0, 0, 0, 0, 2, VMAFGPU_BACKEND_CPU, VMAFGPU_ERROR_MODEL,
+          "model 'vmaf_v0.6.1': requires feature adm, which is not part of this build (VMAFGPU_NO_ADM)" },
+        { "psnr", 16, 0, 0, 0, 0, VMAFGPU_BACKEND_CPU, VMAFGPU_ERROR_STATE,
+          "config.max_edit_size: edits are not part of this build (16, VMAFGPU_NO_EDITS)" },
+        { "psnr", 0, 1, 0, 0, 0, VMAFGPU_BACKEND_CPU, VMAFGPU_ERROR_STATE,
+          "config.slopes: edits are not part of this build (1, VMAFGPU_NO_EDITS)" },
+        { "psnr", 0, 0, 16, 0, 0, VMAFGPU_BACKEND_CPU, VMAFGPU_ERROR_STATE,
+          "config.map_block_size: edits are not part of this build (16, VMAFGPU_NO_EDITS)" },
+        { "psnr", 0, 0, 0, 1, 0, VMAFGPU_BACKEND_CPU, VMAFGPU_ERROR_ARGUMENT,
+          "config.colour.matrix: RGB frames are not part of this build (VMAFGPU_NO_RGB)" },
+        { "psnr", 0, 0, 0, 0, 0, VMAFGPU_BACKEND_CUDA, VMAFGPU_ERROR_BACKEND,
+          "GPU backend: not part of this build (VMAFGPU_NO_GPU)" },
+        { "psnr", 0, 0, 0, 0, 0, VMAFGPU_BACKEND_AUTO, VMAFGPU_OK, "" },
+    };
+    for (size_t i = 0; i < sizeof opens / sizeof opens[0]; i++) {
+        vmafgpu_feature_config feature;
+        vmafgpu_model_config model;
+        vmafgpu_config config;
+        vmafgpu *v;
+        memset(&feature, 0, sizeof feature);
+        memset(&model, 0, sizeof model);
+        memset(&config, 0, sizeof config);
+        feature.name = opens[i].feature;
+        feature.options = strcmp(feature.name, "psnr") ? NULL : "enable_chroma=false";
+        model.options = opens[i].model > 1 ? "adm.adm_enhn_gain_limit=1" : NULL;
+        config.width = 64;
+        config.height = 48;
+        config.features = &feature;
+        config.feature_count = 1;
+        config.features_only = !opens[i].model;
+        config.models = opens[i].model ? &model : NULL;
+        config.model_count = opens[i].model != 0;
+        config.max_edit_size = opens[i].edit;
+        config.slopes = opens[i].slopes;
+        config.map_block_size = opens[i].blocks;
+        config.live = opens[i].blocks != 0;
+        config.colour.matrix = opens[i].rgb ? VMAFGPU_MATRIX_BT709 : config.colour.matrix;
+        config.colour.range = opens[i].rgb ? VMAFGPU_RANGE_FULL : config.colour.range;
+        config.backend = opens[i].backend;
+        snprintf(test_where, sizeof test_where, "left out: %s", opens[i].words);
+        CHECK_INT(vmafgpu_open(&v, &config), opens[i].result);
+        CHECK_HAS(vmafgpu_last_error(v), opens[i].words);
+        if (opens[i].result == VMAFGPU_OK) {
+            static const char words[] = "config.max_edit_size: edits are not part of this build (0, VMAFGPU_NO_EDITS)";
+            int size;
+            CHECK_HAS(vmafgpu_backend_note(v), "GPU backend: not part of this build (VMAFGPU_NO_GPU)");
+#define LEFT_OUT(call) (CHECK_INT(call, VMAFGPU_ERROR_STATE) && CHECK_STR(vmafgpu_last_error(v), words))
+            LEFT_OUT(vmafgpu_edit_begin(v, NULL, NULL, NULL, NULL, NULL));
+            LEFT_OUT(vmafgpu_edit_try(v, NULL, 1, NULL, NULL));
+            LEFT_OUT(vmafgpu_edit_commit(v, NULL, 1, NULL));
+            LEFT_OUT(vmafgpu_edit_gradient(v, NULL));
+            LEFT_OUT(vmafgpu_edit_blocks(v, 16, NULL, &size, &size));
+            LEFT_OUT(vmafgpu_edit_slopes(v, NULL, 0, VMAFGPU_MEMORY_HOST));
+            LEFT_OUT(vmafgpu_slopes_next(v, NULL, 0, VMAFGPU_MEMORY_HOST));
+#undef LEFT_OUT
+            CHECK_INT(vmafgpu_request_map(v, NULL, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_STATE);
+            CHECK_INT(vmafgpu_map_blocks(v, NULL, NULL), 0);
+        }
+        vmafgpu_close(v);
+    }
+#else
+    test_skip("the features that are left out (this build contains them)");
+#endif
+}
+
 int main(void) {
     test_films();
     test_rounded_sums();
@@ -482,5 +566,6 @@ int main(void) {
 #endif
     test_refused();
     test_decibels();
+    test_left_out();
     return test_end();
 }

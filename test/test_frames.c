@@ -213,6 +213,64 @@ static void test_bad_samples(void) {
     }
 }
 
+/* Tests chroma samples above the bit depth: the message names the plane and the first such sample. Samples that are
+ * half outside a frame of odd size are not used. */
+static void test_bad_chroma(void) {
+    enum { WIDTH = 21, HEIGHT = 19, WIDE = 11, HIGH = 10 };
+    static uint16_t luma[WIDTH * HEIGHT], chroma[2][2][WIDTH * HEIGHT]; /* of the reference and the distorted frame */
+    static const vmafgpu_layout layouts[] = { VMAFGPU_LAYOUT_PLANAR, VMAFGPU_LAYOUT_SEMIPLANAR,
+                                              VMAFGPU_LAYOUT_SEMIPLANAR_HIGH };
+    static const struct {
+        int x, y, is_used;
+    } at[] = { { 0, 0, 1 }, { 9, 8, 1 }, { 4, 3, 1 }, { WIDE - 1, 0, 0 }, { 0, HIGH - 1, 0 } };
+    vmafgpu_feature_config feature;
+    memset(&feature, 0, sizeof feature);
+    feature.name = "psnr";
+    for (int i = 0; i < 3 * 2 * 2 * 5; i++) {
+        const int k = i % 5, side = i / 5 % 2, plane = i / 10 % 2, layout = i / 20, interleaved = layout > 0;
+        const int shift = layout == 2 ? 6 : 0;
+        vmafgpu_config config;
+        vmafgpu_frame frames[2];
+        char words[128];
+        vmafgpu *v;
+        memset(&config, 0, sizeof config);
+        memset(frames, 0, sizeof frames);
+        config.width = WIDTH;
+        config.height = HEIGHT;
+        config.bit_depth = 10;
+        config.layout = layouts[layout];
+        config.features = &feature;
+        config.feature_count = config.features_only = 1;
+        config.backend = VMAFGPU_BACKEND_CPU;
+        for (int n = 0; n < WIDTH * HEIGHT; n++) {
+            luma[n] = (uint16_t)((clip_hash((uint32_t)n, 1, 2) & 1023) << shift);
+            for (int s = 0; s < 4; s++)
+                chroma[s / 2][s % 2][n] = (uint16_t)((clip_hash((uint32_t)n, (uint32_t)s, 3) & 1023) << shift);
+        }
+        for (int s = 0; s < 2; s++) {
+            frames[s].data[0] = luma;
+            frames[s].data[1] = chroma[s][0];
+            frames[s].data[2] = interleaved ? NULL : chroma[s][1];
+        }
+        snprintf(test_where, sizeof test_where, "bad chroma, layout %d, plane %d, side %d, column %d, row %d", layout,
+                 plane, side, at[k].x, at[k].y);
+        uint16_t *bad = interleaved ? &chroma[side][0][(at[k].y * WIDE + at[k].x) * 2 + plane]
+                                    : &chroma[side][plane][at[k].y * WIDE + at[k].x];
+        *bad = layout == 2 ? 33 : 1025;
+        snprintf(words, sizeof words, "%s: chroma %c sample %s 10 bits (word %d at column %d, row %d)",
+                 side ? "distorted" : "reference", plane ? 'v' : 'u',
+                 layout == 2 ? "has low bits set outside its" : "exceeds", *bad, at[k].x, at[k].y);
+        v = open_checked(&config);
+        if (at[k].is_used) {
+            CHECK_INT(vmafgpu_push(v, &frames[0], &frames[1]), VMAFGPU_ERROR_FRAME);
+            CHECK_HAS(vmafgpu_last_error(v), words);
+            *bad = 64;
+        }
+        CHECK_INT(vmafgpu_push(v, &frames[0], &frames[1]), VMAFGPU_OK);
+        vmafgpu_close(v);
+    }
+}
+
 static void test_bad_frames(void) {
     film f = film_make("texture+mix", 32, 24, 8, 2, 4);
     vmafgpu_config config = film_config(&f);
@@ -743,6 +801,7 @@ int main(void) {
     test_guard_pages();
     test_layouts();
     test_bad_samples();
+    test_bad_chroma();
     test_bad_frames();
     test_bad_parallel_for();
     test_beyond_count();

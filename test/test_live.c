@@ -304,6 +304,30 @@ static void test_map_errors(void) {
     CHECK_STR(vmafgpu_backend_name(context), "cpu");
     CHECK_HAS(vmafgpu_backend_note(context), "config.map_block_size: maps are not supported on several GPUs");
     vmafgpu_close(context);
+    { /* a model with an input that depends on more than the pair */
+        static const char text[] =
+            "{\"model_dict\":{\"model_type\":\"LIBSVMNUSVR\",\"norm_type\":\"none\",\"feature_names\":["
+            "\"VMAF_integer_feature_adm2_score\",\"VMAF_integer_feature_motion3_score\"],\"feature_opts_dicts\":[{},"
+            "{\"motion_moving_average\":true}],\"model\":\"svm_type nu_svr\\nkernel_type rbf\\ngamma 1\\nnr_class 2\\n"
+            "total_sv 1\\nrho 0\\nSV\\n1 1:1\\n\"}}";
+        vmafgpu_model_config m = VMAFGPU_INIT;
+        vmafgpu_model *model = NULL;
+        test_need(vmafgpu_model_parse(&model, "average", text, sizeof text - 1, NULL, NULL, 0) == VMAFGPU_OK, "model");
+        m.model = model;
+        config = plain;
+        config.live = 1;
+        config.map_block_size = 16;
+        config.models = &m;
+        config.model_count = 1;
+        config.backend = VMAFGPU_BACKEND_CUDA;
+        check_refused(&config, VMAFGPU_ERROR_BACKEND,
+                      "config.map_block_size: maps are not supported on GPUs with the inputs of this model");
+        config.backend = VMAFGPU_BACKEND_AUTO;
+        context = open_checked(&config);
+        CHECK_STR(vmafgpu_backend_name(context), "cpu");
+        vmafgpu_close(context);
+        vmafgpu_model_release(model);
+    }
     film_free(&f);
 }
 

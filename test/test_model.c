@@ -2,6 +2,7 @@
  * of a simple implementation. */
 #include <locale.h>
 #include <math.h>
+#include <stdarg.h>
 #include "scoring.h"
 
 /* A small model that uses all fields. %s is replaced by a transform. */
@@ -159,6 +160,171 @@ static void test_prediction(void) {
     film_free(&f);
 }
 
+/* Parses a model and opens a context that only predicts with it: column "raw" without transform and clip, and column
+ * "score" with both. The model may be NULL. */
+static vmafgpu *open_predictor(const char *text, const vmafgpu_model *model, vmafgpu_model **parsed) {
+    vmafgpu_model_config m[2];
+    vmafgpu_config config;
+    memset(&config, 0, sizeof config);
+    memset(m, 0, sizeof m);
+    *parsed = model ? NULL : parse(text, strlen(text));
+    m[0].model = m[1].model = model ? model : *parsed;
+    m[0].name = "raw";
+    m[0].disable_clip = m[0].disable_transform = 1;
+    m[1].name = "score";
+    config.models = m;
+    config.model_count = 2;
+    config.predict_only = 1;
+    return m[0].model ? open_checked(&config) : NULL;
+}
+
+/* The same line through two knots, in another form than in the library. */
+static double curve_between(double x, double x1, double y1, double x2, double y2) {
+    return y1 + (x - x1) / (x2 - x1) * (y2 - y1);
+}
+
+static double curve_from_0(double x) {
+    return x > 20 ? curve_between(x, 20, 10, 60, 40) : curve_between(x, 0, 4, 20, 10);
+}
+
+static double curve_level(double x) {
+    return x <= 20 ? 5 : x <= 60 ? curve_between(x, 20, 5, 60, 40) : x <= 90 ? 40 : curve_between(x, 90, 40, 100, 100);
+}
+
+static double curve_level_end(double x) {
+    return x <= 50 ? curve_between(x, -10, -5, 50, 50) : 50;
+}
+
+static double curve_square(double x) {
+    return 0.01 * x * x;
+}
+
+static double curve_constant(double x) {
+    (void)x;
+    return 12.5;
+}
+
+static double curve_at_least(double x) {
+    return x > 12.5 ? x : 12.5;
+}
+
+static double curve_at_most(double x) {
+    return x < 12.5 ? x : 12.5;
+}
+
+/* Tests score transforms over a range of raw scores, also beyond the first and the last knot. */
+static void test_curves(void) {
+    static const struct {
+        const char *transform;
+        curve *expected;
+    } cases[] = {
+        { "\"knots\": [[0, 4], [20, 10], [60, 40]]", curve_from_0 },
+        { "\"knots\": [[10, 5], [20, 5], [60, 40], [90, 40], [100, 100]]", curve_level },
+        { "\"knots\": [[-10, -5], [50, 50], [70, 50]]", curve_level_end },
+        { "\"knots\": [[10, 5]]", curve_none },
+        { "\"knots\": []", curve_none },
+        { "\"p2\": 0.01", curve_square },
+        { "\"p0\": 12.5", curve_constant },
+        { "\"p0\": 12.5, \"out_gte_in\": \"true\"", curve_at_least },
+        { "\"p0\": 12.5, \"out_lte_in\": \"true\"", curve_at_most },
+        { "\"p0\": 12.5, \"out_lte_in\": \"false\", \"out_gte_in\": \"false\"", curve_constant },
+    };
+    for (size_t t = 0; t < sizeof cases / sizeof cases[0]; t++) {
+        char text[1024];
+        vmafgpu_model *model;
+        double least = 1e9, most = -1e9;
+        snprintf(text, sizeof text,
+                 "{\"model_dict\":{\"model_type\":\"LIBSVMNUSVR\",\"norm_type\":\"none\",\"feature_names\":"
+                 "[\"VMAF_integer_feature_vif_scale0_score\"],\"score_transform\":{\"enabled\":true,%s},\"model\":"
+                 "\"svm_type nu_svr\\nkernel_type rbf\\ngamma 1\\nnr_class 2\\ntotal_sv 1\\nrho 30\\nSV\\n200\\n\"}}",
+                 cases[t].transform);
+        snprintf(test_where, sizeof test_where, "curve %s", cases[t].transform);
+        vmafgpu *context = open_predictor(text, NULL, &model);
+        for (int i = 0; context && i <= 300; i++) {
+            const double value = i / 100.;
+            double features[16] = { 0 };
+            vmafgpu_score score;
+            if (!CHECK(vmafgpu_column_count(context) < 16))
+                break;
+            features[vmafgpu_column_index(context, "integer_vif_scale0")] = value;
+            CHECK_INT(vmafgpu_predict(context, features, &score), VMAFGPU_OK);
+            const double raw = score.values[vmafgpu_model_column(context, 0)], expected = cases[t].expected(raw);
+            CHECK(fabs(raw - (200 * exp(-value * value) - 30)) <= 1e-9);
+            CHECK(fabs(score.values[vmafgpu_model_column(context, 1)] - expected) <= 1e-9 * (1 + fabs(expected)));
+            least = raw < least ? raw : least;
+            most = raw > most ? raw : most;
+        }
+        CHECK(least < -25 && most > 160); /* beyond all knots */
+        vmafgpu_close(context);
+        vmafgpu_model_release(model);
+    }
+}
+
+/* Tests the correction of chroma: only if the chroma feature is exactly 0, a value computed from adm3 replaces it. */
+static void test_chroma_correction(void) {
+    static const char *const names[] = { "Speed_chroma_feature_speed_chroma_uv_score",
+                                         "VMAF_integer_feature_adm3_score" };
+    static const char *const options[] = { "", "" };
+    static const double scales[][3] = { { 1, 1, 1 }, { 0.5, 0.25, 2 } },
+                        offsets[][3] = { { 0, 0, 0 }, { 3, 0.125, -1 } };
+    static const double vector[2] = { 0.5, 0.75 }, coefficient[1] = { 90 };
+    static const uint16_t rows[1] = { 0 };
+    static const double values[][2] = {
+        { 0, 0.9 }, { 0, 1 }, { -0.0, 0.25 }, { 0.5, 0.9 }, { -0.5, 0.9 }, { NAN, 0.9 }
+    };
+    for (int c = 0; c < 2 * 3; c++) {
+        static const double factors[] = { 0, 2, -0.5 };
+        const int scaled = c % 2;
+        vmafgpu_svm svm;
+        vmafgpu_model model, *parsed;
+        vmafgpu *corrected, *plain;
+        memset(&svm, 0, sizeof svm);
+        memset(&model, 0, sizeof model);
+        svm.feature_count = 2;
+        svm.feature_names = names;
+        svm.feature_options = options;
+        svm.rescale = scaled;
+        svm.slopes = scales[scaled];
+        svm.intercepts = offsets[scaled];
+        svm.sv_count = 1;
+        svm.sv_coefs = coefficient;
+        svm.sv_rows = rows;
+        svm.sv_table = vector;
+        svm.gamma = 0.5;
+        model.name = "mine";
+        model.svm_count = 1;
+        model.svms = &svm;
+        snprintf(test_where, sizeof test_where, "chroma correction %g%s", factors[c / 2], scaled ? ", rescaled" : "");
+        plain = open_predictor(NULL, &model, &parsed);
+        vmafgpu_svm other = svm;
+        vmafgpu_model changed = model;
+        changed.svms = &other;
+        other.has_chroma_correction = 1;
+        other.chroma_correction = factors[c / 2];
+        corrected = open_predictor(NULL, &changed, &parsed);
+        for (size_t i = 0; plain && corrected && i < sizeof values / sizeof values[0]; i++) {
+            const int chroma = vmafgpu_column_index(plain, "speed_chroma_uv"),
+                      adm = vmafgpu_column_index(plain, "integer_adm3");
+            double features[16] = { 0 };
+            vmafgpu_score got, expected;
+            features[chroma] = values[i][0];
+            features[adm] = values[i][1];
+            if (!CHECK(chroma >= 0 && adm >= 0 && vmafgpu_column_count(plain) < 16))
+                break;
+            CHECK_INT(vmafgpu_predict(corrected, features, &got), VMAFGPU_OK);
+            if (values[i][0] == 0)
+                features[chroma] = factors[c / 2] * (1 - values[i][1]);
+            CHECK_INT(vmafgpu_predict(plain, features, &expected), VMAFGPU_OK);
+            if (factors[c / 2] == 0 || values[i][0] != values[i][0])
+                CHECK(got.score != got.score); /* as in libvmaf: no score without a factor */
+            else
+                CHECK(fabs(got.score - expected.score) <= 1e-12 * fabs(expected.score) && expected.score != 0);
+        }
+        vmafgpu_close(plain);
+        vmafgpu_close(corrected);
+    }
+}
+
 /* Checks the fields of the small model that uses transforms[3]. */
 static void check_fields(const vmafgpu_model *model) {
     const vmafgpu_svm *s = &model->svms[0];
@@ -236,6 +402,11 @@ static void refuse_with(const char *piece, const char *instead, const char *word
     refuse(text, strlen(text), what, words);
 }
 
+/* a word of 128 digits, one more than the reader accepts */
+#define LONG_WORD \
+    "0000000000000000000000000000000011111111111111111111111111111111" \
+    "2222222222222222222222222222222233333333333333333333333333333333"
+
 static void test_refusals(void) {
     static const char *const changes[][2] = {
         { "\"model_dict\"", "\"model_data\"" },
@@ -300,6 +471,83 @@ static void test_refusals(void) {
         { "\"p1\": 1.72643844", "\"knots\": [[0, 0], [20, 10], [10, 40]]", "knots" },
         { "\"p1\": 1.72643844", "\"knots\": [[0, 0], [20, 10], [20, 40]]", "knots" },
         { "\"p1\": 1.72643844", "\"knots\": [[0, 0], [20, 10], [60, 5]]", "knots" },
+        /* features and their options */
+        { "\"feature_names\": [", "\"feature_names\": 5, \"x\": [", "key 'feature_names' is not an array of strings" },
+        { "\"VMAF_integer_feature_vif_scale0_score\"", "7", "key 'feature_names' is not an array of strings" },
+        { "\"feature_names\": [", "\"feature_names\": [], \"x\": [", "key 'feature_names' is empty" },
+        { "vif_scale0", "vif\\u0000scale0", "key 'feature_names' contains a character that is not allowed" },
+        { "vif_scale0", "vif\tscale0", "string contains a control character" },
+        { "vif_scale0", "\\ud83d", "string contains an invalid escape sequence" },
+        { "vif_scale0", "\\ud83d\\u0041", "string contains an invalid escape sequence" },
+        { "vif_scale0", "\\ud83d\\ue000", "string contains an invalid escape sequence" },
+        { "vif_scale0", "\\ude00", "string contains an invalid escape sequence" },
+        { "[{\"adm_enhn_gain_limit\": 1.0}, {}, {}]", "{}", "key 'feature_opts_dicts' is not an array of objects" },
+        { "{\"adm_enhn_gain_limit\": 1.0}", "5", "key 'feature_opts_dicts' is not an array of objects" },
+        { "{}, {}]", "{}]", "key 'feature_opts_dicts' does not have one object per feature; use 3" },
+        { "{}, {}]", "{}, {}, {}]", "key 'feature_opts_dicts' does not have one object per feature; use 3" },
+        { "\"adm_enhn_gain_limit\"", "\"\"", "key 'feature_opts_dicts' has an option without a name" },
+        { "\"adm_enhn_gain_limit\"", "\"a:b\"", "key 'feature_opts_dicts' contains a character that is not allowed" },
+        { "\"adm_enhn_gain_limit\": 1.0", "\"a\": \"b:c\"", "'feature_opts_dicts' contains a character that is not" },
+        { "\"adm_enhn_gain_limit\": 1.0", "\"a\": null", "key 'feature_opts_dicts' contains an invalid value" },
+        { "\"adm_enhn_gain_limit\": 1.0", "\"a\": 1e99", "number that is too long or too large" },
+        { "\"adm_enhn_gain_limit\": 1.0", "\"a\": 1, \"\\u0061\": 2", "repeats an option of a feature" },
+        /* numbers, the clip and the transform */
+        { "\"C\": 4.0", "\"C\": 04.0", "number does not follow the JSON syntax" },
+        { "\"C\": 4.0", "\"C\": 4.", "number does not follow the JSON syntax" },
+        { "\"C\": 4.0", "\"C\": .4", "number does not follow the JSON syntax" },
+        { "2.8, 0.0626, 1.22]", "2.8, 0.0626, 1.22, 5]", "key 'slopes' has too many numbers; use at most 4" },
+        { "2.8, 0.0626, 1.22]", "2.8, 0.0626]", "key 'slopes' has 3 numbers for 3 features; use 4" },
+        { "2.8, 0.0626, 1.22]", "2.8, 0.0626, []]", "key 'slopes' is not an array of numbers" },
+        { "[0.0, 100.0]", "[0.0]", "key 'score_clip' is not an array of two numbers" },
+        { "\"score_transform\": {", "\"score_transform\": 5, \"x\": {", "key 'score_transform' is not an object" },
+        { "\"p1\": 1.72643844", "\"p1\": true", "key 'p1' is not a number or null" },
+        { "\"p1\": 1.72643844", "\"p1\": 1, \"p1\": 2", "key 'p1' occurs twice" },
+        { "\"p1\": 1.72643844", "\"enabled\": \"true\"", "key 'enabled' is not true or false" },
+        { "\"p1\": 1.72643844", "\"knots\": 5", "key 'knots' is not an array of pairs of numbers" },
+        { "\"p1\": 1.72643844", "\"knots\": [5]", "key 'knots' is not an array of numbers" },
+        { "\"p1\": 1.72643844", "\"knots\": [[1]]", "key 'knots' is not an array of pairs of numbers" },
+        { "\"out_gte_in\": \"true\"", "\"out_gte_in\": true", "'out_gte_in' is not the string \"true\" or \"false\"" },
+        { "\"score_clip\"", "\"chroma_correction_parameter\": \"1\", \"x\"", "_parameter' is not a number" },
+        { "\"score_clip\"", "\"chroma_correction_parameter\": 1, \"x\"",
+          "requires exactly one adm3 and one speed_chroma" },
+        { "\"score_clip\"", "\"chroma_correction_parameter\": 1, \"chroma_correction_parameter\"", "' occurs twice" },
+        { "linear_rescale", "linear", "key 'norm_type' has an unsupported value; use \"none\" or \"linear_rescale\"" },
+        /* the text of the SVM */
+        { "\"model\": \"svm_type", "\"model\": 5, \"x\": \"svm_type", "key 'model' is not a string" },
+        { "svm_type nu_svr", "svm_type c_svc", "key 'model' has an unsupported svm_type; use nu_svr or epsilon_svr" },
+        { "kernel_type rbf", "kernel_type linear", "key 'model' has an unsupported kernel_type; use rbf" },
+        { "svm_type nu_svr", "svm_kind nu_svr", "key 'model' has an unknown word in its header" },
+        { "gamma 0.04", "gamma x", "key 'model' has no number after gamma" },
+        { "gamma 0.04", "gamma", "key 'model' has no number after gamma" },
+        { "rho -1.33133\\n", "", "key 'model' has no rho in its header" },
+        { "nr_class 2", "nr_class 3", "key 'model' has an unsupported nr_class; use 2" },
+        { "total_sv 3", "total_sv 2.5", "key 'model' has a total_sv that is not a whole number" },
+        { "total_sv 3", "total_sv 0", "key 'model' has a total_sv out of range" },
+        { "total_sv 3", "total_sv 2", "key 'model' has more support vectors than total_sv (2)" },
+        { "total_sv 3", "total_sv 4", "key 'model' has fewer support vectors than total_sv 4 (3)" },
+        { "\\n-3.2641 1:", "\\n1:", "key 'model' has no coefficient for support vector 2 of 3" },
+        { "2:0.34473595", "1:0.34473595", "invalid index in support vector 1; use ascending indices in 1..3" },
+        { "2:0.34473595", "2.5:0.34473595", "invalid index in support vector 1; use ascending indices in 1..3" },
+        { "2:0.34473595", "2:0.3x", "key 'model' has an invalid number in support vector 1" },
+        { "\\nSV\\n4 1:0.65734273 2:0.34473595 3:1.0497154 \\n-3.2641 1:-0.5 3:0.25 \\n0.125 2:-.5e1 \\n", "",
+          "key 'model' has no support vectors" },
+        { "svm_type nu_svr", LONG_WORD " nu_svr", "key 'model' has an unknown word in its header" },
+        { "svm_type nu_svr", "svm_type " LONG_WORD, "key 'model' has an unsupported svm_type" },
+        { "kernel_type rbf", "kernel_type " LONG_WORD, "key 'model' has an unsupported kernel_type" },
+        { "gamma 0.04", "gamma " LONG_WORD, "key 'model' has no number after gamma" },
+        { "\\n-3.2641 1:", "\\n" LONG_WORD " 1:", "key 'model' has no coefficient for support vector 2 of 3" },
+        { "1:0.65734273", "1:" LONG_WORD, "invalid index in support vector 1; use ascending indices in 1..3" },
+        /* the outermost object */
+        { "{\"param_dict\"", "[{\"param_dict\"", "text is not a JSON object" },
+        { " }}", " }}, 5", "unexpected text after the JSON object" },
+        { "\"model_dict\": {", "\"model_dict\": 5, \"x\": {", "key 'model_dict' is not an object" },
+        { "\"model_dict\": {", "\"model_dict\": null, \"x\": {", "key 'model_dict' is missing" },
+        { "\"model_dict\": {", "\"0\": {\"model_dict\": {}}, \"x\": {", "too few or too many parts (1); use 2..10000" },
+        { "\"model_dict\": {", "\"0\": {}, \"1\": {}, \"x\": {", "part 0, byte" },
+        { "\"model_dict\": {", "\"0\": 5, \"1\": {}, \"x\": {", "part of a collection is not an object" },
+        { "\"model_dict\": {", "\"0\": {\"model_dict\": 1, \"model_dict\": 2}, \"1\": {}, \"x\": {", "occurs twice" },
+        { "\"model_dict\": {", "\"0\": {\"a\": 1}, \"1\": {}, \"x\": {", "key 'model_dict' is missing" },
+        { "\"model_dict\": {", "\"0\": {\"model_dict\": {}}, \"1\": 5, \"x\": {", "key 'model_type' is missing" },
     };
     const char *text = model_text(transforms[3].text);
     size_t size = strlen(text);
@@ -325,6 +573,106 @@ static void test_refusals(void) {
     refuse("{}", 2, "empty object", "");
     refuse("{\"model_dict\":{}}", 17, "empty model", "");
     refuse("\0\0\0\0", 4, "zeros", "");
+}
+
+/* Appends formatted text to the text of a large model. */
+static size_t add_text(char *text, size_t size, size_t used, const char *format, ...) {
+    va_list list;
+    va_start(list, format);
+    used += (size_t)vsnprintf(text + used, size - used, format, list);
+    va_end(list);
+    test_need(used < size, "space for the text of a model");
+    return used;
+}
+
+/* Tests the limits of what a model contains, with generated texts: each limit is accepted, and one more is rejected. */
+static void test_limits(void) {
+    enum { SIZE = 1 << 22 };
+    static const struct {
+        const char *what;
+        int features, options, vectors, parts, other; /* other: number of features of the last part */
+        const char *words;                            /* NULL if the model is accepted */
+    } cases[] = {
+        { "64 features", 64, 0, 1, 1, 64, NULL },
+        { "65 features", 65, 0, 1, 1, 65, "key 'feature_names' has too many features; use at most 64" },
+        { "64 options", 1, 64, 1, 1, 1, NULL },
+        { "65 options", 1, 65, 1, 1, 1, "key 'feature_opts_dicts' has too many options of a feature; use at most 64" },
+        { "65535 vectors", 1, 0, 65535, 1, 1, NULL },
+        { "65536 vectors", 1, 0, 65536, 1, 1, "key 'model' has too many different support vectors; use at most 65535" },
+        { "3 parts", 2, 0, 1, 3, 2, NULL },
+        { "3 parts, the last one with other features", 2, 0, 1, 3, 1,
+          "part 2, byte 547: key 'feature_names' has another number of features than the previous parts (1); use 2" },
+        { "10001 parts", 1, 0, 1, 10001, 1, "collection has too few or too many parts (10001); use 2..10000" },
+    };
+    char *text = (char *)malloc(SIZE);
+    test_need(text != NULL, "out of memory");
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        size_t used = add_text(text, SIZE, 0, "{");
+        for (int part = 0; part < cases[c].parts; part++) {
+            const int features = part == cases[c].parts - 1 ? cases[c].other : cases[c].features;
+            if (cases[c].parts > 1)
+                used = add_text(text, SIZE, used, "%s\"%d\":{", part ? "," : "", part);
+            used = add_text(text, SIZE, used,
+                            "\"model_dict\":{\"model_type\":\"RESIDUEBOOTSTRAP_LIBSVMNUSVR\",\"norm_type\":\"none\",");
+            for (int i = 0; i < features; i++)
+                used = add_text(text, SIZE, used, "%s\"f%d\"", i ? "," : "\"feature_names\":[", i);
+            for (int i = 0; i < cases[c].options; i++)
+                used = add_text(text, SIZE, used, "%s\"o%d\":%d", i ? "," : "],\"feature_opts_dicts\":[{", i, i);
+            used = add_text(text, SIZE, used,
+                            "%s],\"model\":\"svm_type epsilon_svr\\nkernel_type rbf\\ngamma 1\\nnr_class 2\\n"
+                            "total_sv %d\\nlabel 1 2\\nrho 0\\nSV\\n",
+                            cases[c].options ? "}" : "", cases[c].vectors);
+            for (int i = 0; i < cases[c].vectors; i++)
+                used = add_text(text, SIZE, used, "1 1:%d\\n", i);
+            used = add_text(text, SIZE, used, cases[c].parts > 1 ? "\"}}" : "\"}");
+        }
+        used = add_text(text, SIZE, used, "}");
+        if (cases[c].words) {
+            refuse(text, used, cases[c].what, cases[c].words);
+            continue;
+        }
+        snprintf(test_where, sizeof test_where, "%s", cases[c].what);
+        vmafgpu_model *model = parse(text, used);
+        if (CHECK(model != NULL)) {
+            const vmafgpu_svm *last = &model->svms[model->svm_count - 1];
+            CHECK_INT(model->svm_count, cases[c].parts);
+            CHECK_INT(last->feature_count, cases[c].other);
+            CHECK_INT(last->sv_count, cases[c].vectors);
+            CHECK_INT(last->rescale, 0);
+            CHECK_BITS(last->slopes[1], 1);
+            CHECK_BITS(last->intercepts[1], 0);
+            CHECK_BITS(last->sv_table[last->sv_rows[last->sv_count - 1] * last->feature_count], cases[c].vectors - 1);
+            if (cases[c].options)
+                CHECK_HAS(last->feature_options[0], ":o62=62:o63=63");
+        }
+        vmafgpu_model_release(model);
+    }
+    free(text);
+}
+
+/* Tests text that a model stores in another form: escape sequences become UTF-8, options keep their values. */
+static void test_stored_text(void) {
+    static const char *const cases[][4] = {
+        { "vif_scale0", "\\u00e9\\u20AC\\uD83D\\uDE00\\/\\b",
+          "VMAF_integer_feature_\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80/\b_score", NULL },
+        { "\"adm_enhn_gain_limit\": 1.0", "\"a\": true, \"b\": false, \"c\": \"x y\", \"d\": -1.50e1", NULL,
+          "a=true:b=false:c=x y:d=-15" },
+    };
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        static char text[8192];
+        const char *good = model_text(""), *at = strstr(good, cases[c][0]);
+        test_need(at != NULL, cases[c][0]);
+        snprintf(text, sizeof text, "%.*s%s%s", (int)(at - good), good, cases[c][1], at + strlen(cases[c][0]));
+        snprintf(test_where, sizeof test_where, "stored text %d", (int)c);
+        vmafgpu_model *model = parse(text, strlen(text));
+        if (CHECK(model != NULL)) {
+            if (cases[c][2])
+                CHECK_STR(model->svms[0].feature_names[2], cases[c][2]);
+            if (cases[c][3])
+                CHECK_STR(model->svms[0].feature_options[0], cases[c][3]);
+        }
+        vmafgpu_model_release(model);
+    }
 }
 
 /* Tests that a model is not affected by changes that text editors make: a byte order mark, \r\n line endings inside
@@ -364,6 +712,10 @@ static void test_editors(void) {
     refuse("\xef\xbb", 2, "half a byte order mark", "");
 }
 
+static void leave(void *user, void *memory) {
+    (void)user, (void)memory;
+}
+
 /* Tests error messages in small buffers and without a buffer, and missing arguments. */
 static void test_arguments(void) {
     const char *text = model_text("");
@@ -377,6 +729,27 @@ static void test_arguments(void) {
     CHECK_INT(vmafgpu_model_parse(NULL, "mine", text, strlen(text), NULL, NULL, 0), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_model_parse(&model, NULL, text, strlen(text), NULL, NULL, 0), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_model_parse(&model, "mine", NULL, 5, NULL, NULL, 0), VMAFGPU_ERROR_ARGUMENT);
+    {
+        const size_t most = (size_t)64 << 20;
+        char error[256], *name = (char *)malloc(most + 2);
+        vmafgpu_allocator allocator;
+        memset(&allocator, 0, sizeof allocator);
+        allocator.release = leave;
+        CHECK_INT(vmafgpu_model_parse(&model, "mine", text, strlen(text), &allocator, error, sizeof error),
+                  VMAFGPU_ERROR_ARGUMENT);
+        CHECK_HAS(error, "allocator has only one of allocate and release");
+        CHECK_STR(vmafgpu_last_error(NULL), error);
+        /* the size is checked before the text is read */
+        CHECK_INT(vmafgpu_model_parse(&model, "mine", "{", most + 1, NULL, error, sizeof error), VMAFGPU_ERROR_MODEL);
+        CHECK_STR(error, "model 'mine': name or text is too long; use at most 64 MiB");
+        if (name) {
+            memset(name, 'x', most + 1);
+            name[most + 1] = 0;
+            CHECK_INT(vmafgpu_model_parse(&model, name, "{}", 2, NULL, error, sizeof error), VMAFGPU_ERROR_MODEL);
+            CHECK_HAS(error, "name or text is too long");
+        }
+        free(name);
+    }
 }
 
 /* Changes random bytes. The parser may reject or accept the text, but must not crash. If it accepts the text,
@@ -504,7 +877,11 @@ static void test_locale(void) {
 int main(void) {
     test_fields();
     test_prediction();
+    test_curves();
+    test_chroma_correction();
     test_refusals();
+    test_limits();
+    test_stored_text();
     test_editors();
     test_arguments();
     test_mutations();

@@ -126,6 +126,230 @@ static void test_null_context(void) {
     CHECK_INT(vmafgpu_score_at(NULL, 0, &score), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_pool(NULL, 0, VMAFGPU_POOL_MEAN, &value), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_percentile(NULL, 0, 50, &value), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_aggregate(NULL, 0, &value), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_value_at(NULL, 0, 0, &value), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_predict(NULL, &value, &score), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_wait(NULL, 0), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_stream_wait(NULL, NULL, 0), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_after_stream(NULL, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_edit_begin(NULL, &frame, &frame, NULL, NULL, &score), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_edit_begin: context is NULL");
+}
+
+/* Checks that functions that return properties of a context return "nothing" without a context, and for a context that
+ * could not be opened. */
+static void check_no_properties(vmafgpu *context) {
+    int across = 5, down = 5;
+    CHECK_INT(vmafgpu_preceding_count(context), 0);
+    CHECK_INT(vmafgpu_reusable_count(context), 0);
+    CHECK_INT(vmafgpu_score_count(context), 0);
+    CHECK_INT(vmafgpu_column_count(context), 0);
+    CHECK(vmafgpu_column_name(context, 0) == NULL);
+    CHECK_INT(vmafgpu_column_index(context, "vmaf"), -1);
+    CHECK_INT(vmafgpu_model_column(context, 0), -1);
+    CHECK_INT(vmafgpu_report_column(context, 1, 0), -1);
+    CHECK_INT(vmafgpu_aggregate_count(context), 0);
+    CHECK(vmafgpu_aggregate_name(context, 0) == NULL);
+    CHECK_INT(vmafgpu_map_blocks(context, &across, &down), 0);
+    CHECK(across == 0 && down == 0);
+    CHECK_STR(vmafgpu_backend_name(context), "");
+    CHECK_STR(vmafgpu_device_name(context), "");
+    CHECK_STR(vmafgpu_driver_name(context), "");
+    CHECK_STR(vmafgpu_backend_note(context), "");
+    CHECK_INT(vmafgpu_self_test_checksum(context), 0);
+    CHECK_INT(vmafgpu_device_memory(context), 0);
+    CHECK_INT(vmafgpu_is_opening(context), 0);
+    CHECK_INT(vmafgpu_next_device(context), -1);
+}
+
+static void test_no_properties(void) {
+    vmafgpu_config config;
+    vmafgpu *context = NULL;
+    snprintf(test_where, sizeof test_where, "properties of no context");
+    check_no_properties(NULL);
+    CHECK(vmafgpu_get_config(NULL) == NULL);
+    CHECK_STR(vmafgpu_instruction_set(NULL), "");
+    CHECK_INT(vmafgpu_host_memory(NULL), 0);
+    memset(&config, 0, sizeof config);
+    config.width = 64;
+    config.map_block_size = 16;
+    snprintf(test_where, sizeof test_where, "properties of a context that is not open");
+    CHECK_INT(vmafgpu_open(&context, &config), VMAFGPU_ERROR_ARGUMENT);
+    check_no_properties(context);
+    CHECK_INT(vmafgpu_get_config(context)->width, 64);
+    CHECK(vmafgpu_instruction_set(context)[0] != 0);
+    vmafgpu_close(context);
+    /* An open context with the CPU backend has no device. */
+    config.height = 48;
+    config.map_block_size = 0;
+    context = open_checked(&config);
+    CHECK_STR(vmafgpu_device_name(context), "");
+    CHECK_INT(vmafgpu_is_opening(context), 0);
+    CHECK_INT(vmafgpu_next_device(context), -1);
+    CHECK_INT(vmafgpu_map_blocks(context, NULL, NULL), 0);
+    vmafgpu_close(context);
+}
+
+/* Tests vmafgpu_aggregate(), which returns values of a whole clip. */
+static void test_aggregates(void) {
+    film f = film_make("texture+mix", 48, 40, 8, 2, 3);
+    vmafgpu_config config = film_config(&f);
+    vmafgpu_feature_config feature;
+    double value = 0;
+    vmafgpu *context;
+    memset(&feature, 0, sizeof feature);
+    feature.name = "psnr";
+    feature.options = "enable_chroma=false:enable_apsnr=true";
+    config.features = &feature;
+    config.feature_count = 1;
+    snprintf(test_where, sizeof test_where, "aggregates");
+    context = open_checked(&config);
+    const int count = vmafgpu_aggregate_count(context);
+    CHECK(count >= 1);
+    CHECK(vmafgpu_aggregate_name(context, 0) && !vmafgpu_aggregate_name(context, count));
+    CHECK(!vmafgpu_aggregate_name(context, -1));
+    CHECK_INT(vmafgpu_aggregate(context, count, &value), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(context), "vmafgpu_aggregate: index is out of range (");
+    CHECK_INT(vmafgpu_aggregate(context, -1, &value), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_HAS(vmafgpu_last_error(context), "vmafgpu_aggregate: index is out of range (-1)");
+    CHECK_INT(vmafgpu_aggregate(context, 0, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(context), "vmafgpu_aggregate: value is NULL");
+    for (int i = 0; i < f.clip.frames; i++)
+        CHECK_INT(film_push(&f, context, i), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_aggregate(context, 0, &value), VMAFGPU_OK);
+    CHECK(value > 5 && value < 60);
+    vmafgpu_close(context);
+    film_free(&f);
+}
+
+/* Tests vmafgpu_push_many() with invalid contexts, and with one that is not open. */
+static void test_push_many(void) {
+    film f = film_make("texture+mix", 48, 40, 8, 1, 3);
+    vmafgpu_config config = film_config(&f);
+    vmafgpu_frame reference = film_frame(&f, 0, 0), distorted[3];
+    vmafgpu *contexts[3] = { NULL, NULL, NULL };
+    vmafgpu_result results[3];
+    vmafgpu_score score, expected;
+    snprintf(test_where, sizeof test_where, "push_many");
+    distorted[0] = distorted[1] = distorted[2] = film_frame(&f, 0, 1);
+    config.contexts_per_pass = 3;
+    contexts[0] = open_checked(&config);
+    contexts[2] = open_checked(&config);
+    config.width = 3;
+    CHECK_INT(vmafgpu_push_many(contexts, 2, &reference, distorted, results), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: contexts[1] is NULL");
+    CHECK(results[0] == VMAFGPU_ERROR_ARGUMENT && results[1] == VMAFGPU_ERROR_ARGUMENT);
+    contexts[1] = contexts[0];
+    CHECK_INT(vmafgpu_push_many(contexts, 3, &reference, distorted, results), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: contexts[1] is the same as contexts[0]");
+    CHECK_INT(vmafgpu_push_many(NULL, 3, &reference, distorted, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: contexts is NULL");
+    CHECK_INT(vmafgpu_push_many(contexts, 0, &reference, distorted, NULL), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: count is out of range (0); use 1 or more");
+    CHECK_INT(vmafgpu_open(&contexts[1], &config), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_INT(vmafgpu_push_many(contexts, 3, NULL, distorted, results), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: reference is NULL");
+    CHECK_INT(vmafgpu_push_many(contexts, 3, &reference, NULL, results), VMAFGPU_ERROR_ARGUMENT);
+    CHECK_STR(vmafgpu_last_error(NULL), "vmafgpu_push_many: distorted is NULL");
+    /* The contexts that are open accept the pair. */
+    CHECK_INT(vmafgpu_push_many(contexts, 3, &reference, distorted, results), VMAFGPU_ERROR_STATE);
+    CHECK(results[0] == VMAFGPU_OK && results[1] == VMAFGPU_ERROR_STATE && results[2] == VMAFGPU_OK);
+    for (int i = 0; i < 3; i += 2) {
+        CHECK_INT(vmafgpu_flush(contexts[i]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_score_at(contexts[i], 0, i ? &score : &expected), VMAFGPU_OK);
+    }
+    CHECK_BITS(score.score, expected.score);
+    for (int i = 0; i < 3; i++)
+        vmafgpu_close(contexts[i]);
+    film_free(&f);
+}
+
+/* Tests that vmafgpu_push_many() shares work only between contexts that would compute the same: the second of three
+ * contexts differs from the others in one setting, and each context returns the scores that it returns alone. */
+static void test_unlike_contexts(void) {
+    enum { WIDTH = 50, HEIGHT = 40, FRAMES = 5, CASES = 17 };
+    static const vmafgpu_feature_config motion = { "motion", "motion_five_frame_window=true" }, psnr = { "psnr", NULL };
+    static uint16_t luma[2 * FRAMES][WIDTH * HEIGHT];
+    vmafgpu_frame frames[2 * FRAMES];
+    memset(frames, 0, sizeof frames);
+    for (int i = 0; i < 2 * FRAMES; i++) {
+        for (int n = 0; n < WIDTH * HEIGHT; n++)
+            luma[i][n] = (uint16_t)(clip_hash((uint32_t)(n / 3), (uint32_t)(i / 2), 5) & (i % 2 ? 496 : 511));
+        frames[i].data[0] = frames[i].data[1] = luma[i];
+        frames[i].pitch[0] = frames[i].pitch[1] = WIDTH * 2;
+    }
+    for (int c = 0; c < CASES; c++) {
+        vmafgpu_config configs[3];
+        vmafgpu *contexts[3];
+        scores got, expected;
+        for (int i = 0; i < 3; i++) {
+            memset(&configs[i], 0, sizeof configs[i]);
+            configs[i].width = WIDTH;
+            configs[i].height = HEIGHT;
+            configs[i].bit_depth = 10;
+            configs[i].chroma = VMAFGPU_CHROMA_400;
+            configs[i].backend = VMAFGPU_BACKEND_CPU;
+            configs[i].contexts_per_pass = 3;
+        }
+        vmafgpu_config *other = &configs[1];
+        switch (c) {
+        case 0: other->width = WIDTH - 1; break;
+        case 1: other->height = HEIGHT - 3; break;
+        case 2: other->bit_depth = 9; break;
+        case 3: other->layout = VMAFGPU_LAYOUT_SEMIPLANAR; break;
+        case 4: other->threads = test_thread_count(2); break;
+        case 5: other->cpumask = ~0u; break;
+        case 6: other->subsample = 2; break;
+        case 7: other->slopes = 1; break;
+        case 8: other->map_block_size = 16, other->live = 1, other->contexts_per_pass = 0; break;
+        case 9: other->feature_count = 1, other->features = &motion; break;
+        case 10: other->feature_count = 1, other->features = &psnr; break;
+        case 11: other->contexts_per_pass = 1; break;
+        case 12: configs[0].contexts_per_pass = 2; break;
+        case 13: configs[0].subsample = configs[1].subsample = configs[2].subsample = 2; break;
+        default: break; /* the contexts differ in what has been pushed */
+        }
+        for (int i = 0; i < 3; i++) {
+            snprintf(test_where, sizeof test_where, "unlike contexts, case %d, context %d", c, i);
+            contexts[i] = open_checked(&configs[i]);
+        }
+        if (c == 14)
+            CHECK_INT(vmafgpu_push_preceding(contexts[1], &frames[0]), VMAFGPU_OK);
+        if (c == 15)
+            CHECK_INT(vmafgpu_push(contexts[1], &frames[0], &frames[1]), VMAFGPU_OK);
+        if (c == 16)
+            CHECK_INT(vmafgpu_push(contexts[0], &frames[2], &frames[3]), VMAFGPU_OK);
+        for (int i = 0; i < FRAMES; i++) {
+            vmafgpu_frame distorted[3];
+            distorted[0] = frames[2 * i + 1];
+            distorted[1] = frames[(2 * i + 3) % (2 * FRAMES)];
+            distorted[2] = frames[2 * i];
+            CHECK_INT(vmafgpu_push_many(contexts, 3, &frames[2 * i], distorted, NULL), VMAFGPU_OK);
+        }
+        for (int i = 0; i < 3; i++) {
+            snprintf(test_where, sizeof test_where, "unlike contexts, case %d, context %d", c, i);
+            CHECK_INT(vmafgpu_flush(contexts[i]), VMAFGPU_OK);
+            got = scores_of(contexts[i]);
+            CHECK_INT(vmafgpu_reset(contexts[i]), VMAFGPU_OK);
+            if (c == 14 && i == 1)
+                CHECK_INT(vmafgpu_push_preceding(contexts[i], &frames[0]), VMAFGPU_OK);
+            if (c == 15 && i == 1)
+                CHECK_INT(vmafgpu_push(contexts[i], &frames[0], &frames[1]), VMAFGPU_OK);
+            if (c == 16 && i == 0)
+                CHECK_INT(vmafgpu_push(contexts[i], &frames[2], &frames[3]), VMAFGPU_OK);
+            for (int k = 0; k < FRAMES; k++) {
+                const int distorted = i == 0 ? 2 * k + 1 : i == 1 ? (2 * k + 3) % (2 * FRAMES) : 2 * k;
+                CHECK_INT(vmafgpu_push(contexts[i], &frames[2 * k], &frames[distorted]), VMAFGPU_OK);
+            }
+            CHECK_INT(vmafgpu_flush(contexts[i]), VMAFGPU_OK);
+            expected = scores_of(contexts[i]);
+            check_same_scores(&got, &expected);
+            scores_free(&got);
+            scores_free(&expected);
+            vmafgpu_close(contexts[i]);
+        }
+    }
 }
 
 /* ---- callback and kept scores ---- */
@@ -1089,6 +1313,10 @@ int main(void) {
     test_calls_from_callbacks();
     test_states();
     test_null_context();
+    test_no_properties();
+    test_aggregates();
+    test_push_many();
+    test_unlike_contexts();
     test_delivery();
     test_unread_scores();
     test_subsample();

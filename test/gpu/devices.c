@@ -462,6 +462,30 @@ static void check_background_rules(gpu *g) {
         check_context(g, context, &expected);
         vmafgpu_close(context);
     }
+    /* the same for kernels in memory */
+    config = background_config(g, &f);
+    {
+        enum { MOST = 1 << 20 };
+        FILE *file = fopen(g->kernels_path, "rb");
+        unsigned char *kernels = (unsigned char *)malloc(MOST);
+        test_need(file && kernels, "the kernels cannot be read");
+        const size_t size = fread(kernels, 1, MOST, file);
+        fclose(file);
+        if (size > 0 && size < MOST) {
+            config.gpu.kernels_path = NULL;
+            config.gpu.kernels = kernels;
+            config.gpu.kernels_size = size;
+            hold_opening(g, 1);
+            context = open_checked(&config);
+            memset(kernels, '?', MOST);
+            hold_opening(g, 0);
+            wait_for_opening(context);
+            reel_finish(&host, context, 0);
+            check_context(g, context, &expected);
+            vmafgpu_close(context);
+        }
+        free(kernels);
+    }
     for (int threads = 0; threads < 4; threads += 3) { /* until the GPU is open, the copy threads compute scores */
         int calls = 0;
         config = background_config(g, &f);
@@ -484,6 +508,60 @@ static void check_background_rules(gpu *g) {
     film_free(&f);
 }
 
+static vmafgpu_config devices_config(const gpu *g, const film *f, const int *devices, int count);
+
+/* Makes each allocation of vmafgpu_open() fail in turn, for GPUs in the background and for two GPUs. The open fails for
+ * lack of memory, or the context scores the clip. */
+static void check_open_lacks_memory(gpu *g) {
+    enum { FRAMES = 4 };
+    static const int two[2] = { 0, 1 };
+    film f = film_make("texture+mix", 20, 18, 8, FRAMES, 824);
+    reel r = reel_of_kinds(g, &f, "h");
+    for (int way = 0; way < 5; way++) {
+        int is_over = 0, refused = 0, scored = 0;
+        for (long n = 1; !is_over; n++) {
+            vmafgpu_config config = way < 2 ? background_config(g, &f) : devices_config(g, &f, two, 2);
+            tally t;
+            vmafgpu *context = NULL;
+            select_features(&config, &selections[DEFAULT]);
+            scores expected = cpu_score(&f, &config);
+            memset(&t, 0, sizeof t);
+            t.fail_at = n;
+            where("allocation %ld fails while GPUs are opened, way %d", n, way);
+            config.backend = way == 2 ? g->vendor->backend : VMAFGPU_BACKEND_AUTO;
+            config.gpu.device_count = way == 4 ? VMAFGPU_ALL_DEVICES : config.gpu.device_count;
+            config.gpu.copy_threads = way % 2 ? 2 : 0;
+            config.allocator = tally_allocator(&t);
+            const vmafgpu_result result = vmafgpu_open(&context, &config);
+            if (result == VMAFGPU_OK) {
+                scores got;
+                wait_for_opening(context);
+                for (int i = 0; i < FRAMES; i++)
+                    CHECK_INT(reel_push(&r, context, i), VMAFGPU_OK);
+                CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+                got = scores_of(context);
+                check_same_scores(&got, &expected);
+                scores_free(&got);
+                if (strcmp(vmafgpu_backend_name(context), g->vendor->name) != 0)
+                    CHECK_HAS(vmafgpu_backend_note(context), " memory");
+                scored += t.failed;
+            } else {
+                CHECK_INT(result, VMAFGPU_ERROR_MEMORY);
+                CHECK_HAS(vmafgpu_last_error(context), " memory");
+                refused++;
+            }
+            vmafgpu_close(context);
+            is_over = !t.failed;
+            CHECK_INT(t.live, 0);
+            scores_free(&expected);
+            test_need(n < 1000, "the faults do not end");
+        }
+        CHECK(refused > 5 && (way > 1 || scored > 3));
+    }
+    reel_free(g, &r);
+    film_free(&f);
+}
+
 void test_background_failures(gpu *g) {
     if (!g->is_simulated) {
         test_skip("failures of a GPU in the background: the driver is not a simulated one");
@@ -495,6 +573,7 @@ void test_background_failures(gpu *g) {
     check_opening_faults(g, DEFAULT, 0);
     check_opening_faults(g, WINDOWS, 1);
     check_opening_faults(g, DEFAULT, 2);
+    check_open_lacks_memory(g);
 }
 
 /* ---- several GPUs ---- */
@@ -705,6 +784,124 @@ static void check_next_device(gpu *g) {
         }
         vmafgpu_close(context); /* until here, the context retains the primary contexts */
         scores_free(&expected);
+        film_free(&f);
+    }
+}
+
+/* Tests single pairs and candidates with several GPUs, also while pairs are acquired. */
+static void check_devices_single(gpu *g) {
+    enum { FRAMES = 8, CANDIDATES = 3 };
+    film f = film_make("texture+mix", 41, 36, 8, FRAMES, 855);
+    vmafgpu_config config = devices_config(g, &f, both, 2), plain;
+    reel r = reel_of_kinds(g, &f, "h");
+    const push_plan j = { WINDOWS, 2, 2, 0, 1, KEPT, 0, 0, FRAMES, 8, 8, 0, 0 };
+    vmafgpu_frame acquired[FRAMES][2], candidates[CANDIDATES];
+    vmafgpu_score got[CANDIDATES], expected[CANDIDATES];
+    scores whole, part;
+    vmafgpu *context, *on_cpu;
+    where("candidates with several GPUs");
+    select_features(&config, &selections[WINDOWS]);
+    config.max_candidates = CANDIDATES;
+    whole = cpu_score(&f, &config);
+    plain = config;
+    plain.backend = VMAFGPU_BACKEND_CPU;
+    memset(&plain.gpu, 0, sizeof plain.gpu);
+    on_cpu = open_checked(&plain);
+    context = open_checked(&config);
+    for (int i = 0; i < FRAMES && context; i++) {
+        CHECK_INT(vmafgpu_acquire_pair(context, &acquired[i][0], &acquired[i][1]), VMAFGPU_OK);
+        fill_acquired(&f, i, &j, acquired[i]);
+        for (int k = 0; k < CANDIDATES; k++)
+            candidates[k] = *reel_frame(&r, (i + k) % FRAMES, 1);
+        const vmafgpu_frame *reference = reel_frame(&r, i, 0), *previous = i ? reel_frame(&r, i - 1, 0) : NULL;
+        CHECK_INT(vmafgpu_score_candidates(context, reference, candidates, CANDIDATES, previous, got), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_score_candidates(on_cpu, reference, candidates, CANDIDATES, previous, expected), VMAFGPU_OK);
+        for (int k = 0; k < CANDIDATES; k++)
+            check_row(got[k].values, expected[k].values, whole.columns);
+        CHECK_INT(vmafgpu_score_pair(context, reference, &candidates[1], previous, &got[1]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_score_pair(on_cpu, reference, &candidates[1], previous, &expected[1]), VMAFGPU_OK);
+        check_row(got[1].values, expected[1].values, whole.columns);
+        if (i % 2 == 0)
+            continue; /* two pairs are acquired at a time */
+        CHECK_INT(vmafgpu_push(context, &acquired[i - 1][0], &acquired[i - 1][1]), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push(context, &acquired[i][0], &acquired[i][1]), VMAFGPU_OK);
+    }
+    CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+    check_on_gpu(g, context);
+    part = scores_of(context);
+    check_same_scores(&part, &whole);
+    scores_free(&part);
+    scores_free(&whole);
+    vmafgpu_close(context);
+    vmafgpu_close(on_cpu);
+    reel_free(g, &r);
+    film_free(&f);
+}
+
+/* Tests device frames that one GPU cannot copy from the other, because samples are in the high bits. They are rejected
+ * if they are on the other GPU, or if features need the references of several frames. */
+static void check_peer_formats(gpu *g) {
+    enum { FRAMES = 8 };
+    static const storage how = { "d", 0, 6, 0, 0, 1 };
+    static const char words[] =
+        "GPUs cannot copy device frames of this format from each other; use bytes at 8 bits, or "
+        "words with samples in the low bits";
+    for (int way = 0; way < 3; way++) { /* all frames on one GPU, each on the next GPU, a feature with history */
+        film f = film_make("texture+mix", 41, 36, 10, FRAMES, 856);
+        vmafgpu_config config = devices_config(g, &f, both, 2);
+        vmafgpu_feature_config feature;
+        picture pictures[2 * FRAMES];
+        int devices[FRAMES], refused = 0;
+        void *contexts[FRAMES];
+        scores expected, got;
+        memset(&feature, 0, sizeof feature);
+        feature.name = way == 2 ? "motion" : "vif";
+        config.features = &feature;
+        config.feature_count = config.features_only = 1;
+        config.layout = VMAFGPU_LAYOUT_SEMIPLANAR_HIGH;
+        config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
+        where("format of device frames with several GPUs, way %d", way);
+        expected = cpu_score(&f, &config);
+        vmafgpu *context = open_checked(&config);
+        for (int i = 0; i < FRAMES && context; i++) {
+            devices[i] = way == 0 ? 0 : vmafgpu_next_device(context);
+            enter_device(g, devices[i], &contexts[i]);
+            for (int side = 0; side < 2; side++)
+                pictures[2 * i + side] = picture_make(g, &f, 2 * i + side, &how);
+            leave_device(g, devices[i]);
+            const int is_wrong = way == 2 || vmafgpu_next_device(context) != devices[i];
+            CHECK_INT(vmafgpu_push(context, &pictures[2 * i].frame, &pictures[2 * i + 1].frame),
+                      is_wrong ? VMAFGPU_ERROR_ARGUMENT : VMAFGPU_OK);
+            if (is_wrong)
+                CHECK_HAS(vmafgpu_last_error(context), words);
+            refused += is_wrong;
+            if (is_wrong && way == 0) { /* the frames of the other GPU continue the clip */
+                enter_device(g, 0, &contexts[i]);
+                picture_free(g, &pictures[2 * i]);
+                picture_free(g, &pictures[2 * i + 1]);
+                leave_device(g, 0);
+                devices[i] = 1;
+                enter_device(g, 1, &contexts[i]);
+                for (int side = 0; side < 2; side++)
+                    pictures[2 * i + side] = picture_make(g, &f, 2 * i + side, &how);
+                leave_device(g, 1);
+                CHECK_INT(vmafgpu_push(context, &pictures[2 * i].frame, &pictures[2 * i + 1].frame), VMAFGPU_OK);
+            }
+        }
+        CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
+        CHECK(way == 0 ? refused > 0 && refused < FRAMES : way == 1 ? refused == 0 : refused == FRAMES);
+        got = scores_of(context);
+        if (way < 2)
+            check_same_scores(&got, &expected);
+        scores_free(&got);
+        scores_free(&expected);
+        for (int i = 0; i < FRAMES; i++) {
+            enter_device(g, devices[i], &contexts[i]);
+            picture_free(g, &pictures[2 * i]);
+            picture_free(g, &pictures[2 * i + 1]);
+            leave_device(g, devices[i]);
+        }
+        vmafgpu_close(context);
         film_free(&f);
     }
 }
@@ -1051,6 +1248,8 @@ void test_devices(gpu *g) {
     check_devices(g, count);
     check_tags(g, both, 2);
     check_next_device(g);
+    check_devices_single(g);
+    check_peer_formats(g);
     check_devices_acquire(g);
     check_devices_parallel_for(g);
     if (g->is_simulated) {

@@ -304,6 +304,66 @@ static void test_refused(gpu *g) {
     film_free(&f);
 }
 
+/* Tests edits in device memory that work in config.gpu.stream has not written yet when vmafgpu_edit_try() is called. */
+static void check_edits_after_stream(gpu *g) {
+    enum { SIZE = 16 };
+    const edit_case c = { "texture+mix", 100, 70, 8, 0, "vmaf_v0.6.1", NULL, SIZE, 0, 1, "h" };
+    film f = film_make(c.what, c.width, c.height, c.depth, 1, 6);
+    vmafgpu_model_config model;
+    vmafgpu_config config = edit_config(g, &f, &c, &model);
+    const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
+    unsigned char samples[2][SIZE * SIZE];
+    uint64_t device = 0;
+    void *stream = NULL;
+    vmafgpu_edit edit;
+    vmafgpu_edit_score got, expected;
+    vmafgpu_score score[2];
+    where("edits after work in the stream of the caller");
+    for (int i = 0; i < SIZE * SIZE; i++) {
+        samples[0][i] = 255;
+        samples[1][i] = (unsigned char)(60 + 7 * i % 90);
+    }
+    test_need(g->take(&device, sizeof samples[0]) == 0 && g->stream_create(&stream, 1) == 0, "out of device memory");
+    config.gpu.stream = stream;
+    vmafgpu *v = open_checked(&config);
+    CHECK_INT(vmafgpu_edit_begin(v, &reference, &distorted, NULL, NULL, NULL), VMAFGPU_OK);
+    memset(&edit, 0, sizeof edit);
+    edit.x = 30;
+    edit.y = 20;
+    edit.width = edit.height = SIZE;
+    edit.data = samples[1];
+    CHECK_INT(vmafgpu_edit_try(v, &edit, 1, &expected, NULL), VMAFGPU_OK);
+    edit.memory = VMAFGPU_MEMORY_DEVICE;
+    edit.data = (const void *)(uintptr_t)device;
+    for (int round = 0; round < 2; round++) {
+        CHECK_INT(g->write(device, samples[0], sizeof samples[0]), 0);
+        CHECK_INT(g->write_later(device, samples[1], sizeof samples[1], stream), 0);
+        if (round) {
+            CHECK_INT(vmafgpu_edit_commit(v, &edit, 1, &score[1]), VMAFGPU_OK);
+            edit.memory = VMAFGPU_MEMORY_HOST;
+            edit.data = samples[1];
+            CHECK_INT(vmafgpu_edit_begin(v, &reference, &distorted, NULL, NULL, NULL), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_edit_commit(v, &edit, 1, &score[0]), VMAFGPU_OK);
+            CHECK_BITS(score[1].score, score[0].score);
+        } else {
+            CHECK_INT(vmafgpu_edit_try(v, &edit, 1, &got, NULL), VMAFGPU_OK);
+            check_edit(&got, &expected);
+        }
+    }
+    if (g->is_simulated) { /* the device fails while vmafgpu_edit_commit() checks the samples */
+        edit.memory = VMAFGPU_MEMORY_DEVICE;
+        edit.data = (const void *)(uintptr_t)device;
+        g->sim.fail(g->is_hip ? "hipStreamSynchronize" : "cuStreamSynchronize", 1, 700);
+        CHECK_INT(vmafgpu_edit_commit(v, &edit, 1, &score[1]), VMAFGPU_ERROR_DEVICE);
+        CHECK_HAS(vmafgpu_last_error(v), "700");
+        g->sim.fail(NULL, 0, 0);
+    }
+    vmafgpu_close(v);
+    CHECK_INT(g->stream_destroy(stream), 0);
+    CHECK_INT(g->give(device), 0);
+    film_free(&f);
+}
+
 /* Commits edits to a base whose RGB frames have been overwritten. The planes must not be computed from these frames
  * again. */
 static void check_commit_pixels(gpu *g, vmafgpu_memory memory) {
@@ -435,6 +495,7 @@ void test_edits(gpu *g) {
         if (!g->is_slow || cases[i].width < 300)
             check_case(g, &cases[i], (uint32_t)i + 1);
     test_refused(g);
+    check_edits_after_stream(g);
     check_commit_pixels(g, VMAFGPU_MEMORY_HOST);
     check_commit_pixels(g, VMAFGPU_MEMORY_DEVICE);
     for (int streams = SIMULATED_LAZY; streams <= (g->is_simulated ? SIMULATED_MIXED : SIMULATED_LAZY); streams++)

@@ -243,6 +243,14 @@ static void check_two_consecutive(gpu *g) {
             CHECK_INT(score.index, i);
             if (score.result == VMAFGPU_OK)
                 check_row(score.values, expected.values + i * expected.columns, expected.columns);
+            double value = -1;
+            char words[64];
+            snprintf(words, sizeof words, "frame %d: has no score: ", i);
+            CHECK_INT(vmafgpu_value_at(context, i, 0, &value), score.result);
+            if (score.result == VMAFGPU_OK)
+                CHECK_BITS(value, expected.values[i * expected.columns]);
+            else
+                CHECK_HAS(vmafgpu_last_error(context), words);
         }
         vmafgpu_close(context);
         scores_free(&expected);

@@ -556,6 +556,30 @@ void test_no_device(gpu *g) {
 
 /* ---- memory ---- */
 
+/* Tests the defaults of gpu.batch and gpu.queue_depth, which the manual states, and the limit of device memory. */
+static void check_memory_limit(gpu *g) {
+    static const struct {
+        int width, height, depth, batch; /* batch 0: reduced because of the limit */
+    } sizes[] = { { 576, 324, 8, 32 }, { 1920, 1080, 8, 8 }, { 3840, 2160, 8, 2 }, { 7680, 4320, 10, 0 } };
+    film f = film_make("texture+mix", 64, 48, 8, 1, 98);
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        vmafgpu_config config = gpu_config(g, &f);
+        where("memory limit, %dx%d", sizes[i].width, sizes[i].height);
+        config.width = sizes[i].width;
+        config.height = sizes[i].height;
+        config.bit_depth = sizes[i].depth;
+        config.bytes_per_sample = 0;
+        config.gpu.skip_self_test = 1;
+        vmafgpu *context = open_checked(&config);
+        const int batch = vmafgpu_get_config(context)->gpu.batch, queue = vmafgpu_get_config(context)->gpu.queue_depth;
+        CHECK_INT(batch, sizes[i].batch ? sizes[i].batch : 1);
+        CHECK(queue >= 2 && queue <= 4 && (sizes[i].batch || queue == 2));
+        CHECK(vmafgpu_device_memory(context) <= (size_t)288 << 20 || (batch == 1 && queue == 2));
+        vmafgpu_close(context);
+    }
+    film_free(&f);
+}
+
 void test_memory(gpu *g) {
     film f = film_make("texture+mix", 64, 48, 8, 3, 97);
     vmafgpu_config config = gpu_config(g, &f);
@@ -577,4 +601,5 @@ void test_memory(gpu *g) {
         vmafgpu_close(context);
     }
     film_free(&f);
+    check_memory_limit(g);
 }

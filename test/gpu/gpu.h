@@ -76,7 +76,7 @@ typedef struct gpu {
     simulated_gpu sim; /* valid if is_simulated */
     /* Returns the number of objects that are still allocated; NULL unless the driver is the emulator. */
     int (*emulated_live)(unsigned long long counts[8]);
-    int is_slow;   /* simulated or emulated */
+    int is_slow;   /* simulated, emulated, or under a RUNNER such as compute-sanitizer */
     void *context; /* CUDA: the primary context of device 0 */
 #define GPU_FIELD(name, cuda, hip, arguments) int(*name) arguments;
     GPU_FUNCTIONS(GPU_FIELD)
@@ -109,7 +109,7 @@ static inline void gpu_find(gpu *g, const char *vendor_name, const char *driver_
 #undef GPU_LOOK_UP
     g->is_simulated = simulated_find(g->library, &g->sim);
     (void)gpu_find_function(g, "?amdemuLive", &g->emulated_live, sizeof g->emulated_live);
-    g->is_slow = g->is_simulated || g->emulated_live;
+    g->is_slow = g->is_simulated || g->emulated_live || test_depth() == TEST_FEW;
 }
 
 /* Starts a group of tests: resets a simulated GPU and sets its execution order, and makes the first device current

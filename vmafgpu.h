@@ -35599,7 +35599,7 @@ static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vma
     if (!lane->count)
         return next;
     const vmafgpu__edit_batch batch = vmafgpu__edit_batch_of(v, lane, size[0], size[1]);
-    const size_t records = sizeof(int64_t) * (size_t)batch.words * (size_t)lane->count;
+    const size_t records = vmafgpu__edit_records_size(batch.words, lane->count); /* with padding, which is copied */
     if (has_source && c->gpu.stream) {
         (void)VMAFGPU__GPU_CALL(v, event_record, (g->caller_event, c->gpu.stream));
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, g->caller_event, 0));

@@ -160,6 +160,13 @@ static inline void gpu_end(gpu *g) {
     }
 }
 
+/* Copies from pageable host memory. The driver can return before the copy is complete, and streams of the library do not
+ * wait for it. */
+static inline int gpu_write(gpu *g, uint64_t to, const void *from, size_t size) {
+    const int error = g->write(to, from, size);
+    return error || g->is_simulated ? error : g->stream_wait(NULL);
+}
+
 /* ---- frames ---- */
 
 /* How the pictures of a film are stored. `kinds` lists kinds of memory: 'h' pageable, 'p' pinned, 'd' device. The
@@ -275,7 +282,7 @@ static inline picture picture_make(gpu *g, const film *f, int index, const stora
         plane_write(f, &layouts[plane], how, p.bytes);
     if (kind == 'd') {
         test_need(g->take(&p.address, p.size) == 0, "out of device memory");
-        CHECK_INT(g->write(p.address, p.bytes, p.size), 0);
+        CHECK_INT(gpu_write(g, p.address, p.bytes, p.size), 0);
     }
     for (int plane = 0; plane < planes; plane++) {
         p.frame.data[plane] = kind == 'd' ? (const void *)(uintptr_t)(p.address + layouts[plane].at)
@@ -302,7 +309,7 @@ static inline void picture_spoil(gpu *g, const picture *p) {
         unsigned char *rubbish = (unsigned char *)malloc(p->size);
         test_need(rubbish != NULL, "out of memory");
         memset(rubbish, 0xA7, p->size);
-        CHECK_INT(g->write(p->address, rubbish, p->size), 0);
+        CHECK_INT(gpu_write(g, p->address, rubbish, p->size), 0);
         free(rubbish);
     } else {
         memset(p->bytes, 0xA7, p->size);
@@ -313,7 +320,7 @@ static inline void picture_spoil(gpu *g, const picture *p) {
 static inline void picture_set_bit(gpu *g, picture *p, size_t byte, int bit) {
     p->bytes[byte] |= (unsigned char)(1 << bit);
     if (p->address)
-        CHECK_INT(g->write(p->address, p->bytes, p->size), 0);
+        CHECK_INT(gpu_write(g, p->address, p->bytes, p->size), 0);
 }
 
 static inline reel reel_make(gpu *g, const film *f, const storage *how) {

@@ -69,7 +69,7 @@ static void make_linear(gpu *g, pixel_picture *p, const pixel_case *c, vmafgpu_p
         start = (uint64_t)(uintptr_t)p->pinned;
     } else {
         test_need(g->take(&p->address, p->size) == 0, "out of device memory");
-        CHECK_INT(g->write(p->address, p->bytes, p->size), 0);
+        CHECK_INT(gpu_write(g, p->address, p->bytes, p->size), 0);
         p->frame.memory = VMAFGPU_MEMORY_DEVICE;
         for (int k = 0; k < plane_count(pixels); k++) {
             const ptrdiff_t offset = (const unsigned char *)p->host.data[k] - (const unsigned char *)p->host.data[0];

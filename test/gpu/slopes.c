@@ -58,7 +58,7 @@ static void check_memory(gpu *g, vmafgpu *v, const slopes_case *c, const float *
     }
     if (kind == VMAFGPU_MEMORY_DEVICE) {
         test_need(g->take(&device, all) == 0, "out of device memory");
-        CHECK_INT(g->write(device, bytes, all), 0);
+        CHECK_INT(gpu_write(g, device, bytes, all), 0);
     }
     unsigned char *to = device ? (unsigned char *)(uintptr_t)device : pinned ? pinned : bytes;
     if (!CHECK_INT(vmafgpu_edit_slopes(v, (float *)(void *)(to + first), pitch, kind), VMAFGPU_OK))
@@ -316,7 +316,7 @@ static void check_pairs(gpu *g, const slopes_case *c, uint32_t seed, int block, 
         for (size_t k = 0; k < samples; k++)
             slopes[i][k] = -7;
         memcpy(pinned[i], slopes[i], size);
-        CHECK_INT(g->write(device[i], slopes[i], size), 0);
+        CHECK_INT(gpu_write(g, device[i], slopes[i], size), 0);
         if (block && i % 2)
             CHECK_INT(vmafgpu_request_map(v[0], maps[0][i], VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
         CHECK_INT(vmafgpu_slopes_next(v[0],

@@ -301,7 +301,7 @@ $(BUILD)/test/libsimulated_%.so:
 # Programs that test scripts may call
 called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) \
               $(BUILD)/test/test_slopemap$(EXE) $(BUILD)/vmafgpu$(EXE) $(examples) \
-              $(if $(WINDOWS),,x264 libvmaf shared $(BUILD)/fuzz/levels $(BUILD)/replay \
+              $(if $(WINDOWS),,x264 libvmaf shared $(BUILD)/fuzz/levels $(BUILD)/replay $(BUILD)/long_run \
                   $(addprefix $(BUILD)/test/,libvmaf_client libvmaf_hostile fuzz_libvmaf fuzz_api)) \
               $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
 

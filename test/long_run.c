@@ -172,6 +172,7 @@ static void expect(run *r, const film *f, const vmafgpu_config *config) {
     vmafgpu_config plain = *config;
     scores s;
     plain.backend = VMAFGPU_BACKEND_CPU;
+    plain.threads = 1;
     memset(&plain.gpu, 0, sizeof plain.gpu);
     vmafgpu *context = open_checked(&plain);
     for (int i = 0; i < 3 * r->o->cycle; i++)

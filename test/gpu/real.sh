@@ -87,7 +87,8 @@ run_groups() {
 }
 
 run_long() {
-    local leak long="$build/long_run backend=cuda driver=$VMAFGPU_TEST_DRIVER kernels=$VMAFGPU_TEST_KERNELS size=1920x1080"
+    local leak
+    local long="$build/long_run backend=cuda driver=$VMAFGPU_TEST_DRIVER kernels=$VMAFGPU_TEST_KERNELS size=1920x1080"
     # shellcheck disable=SC2086
     for leak in '' memory allocation descriptor thread device; do
         $long pairs=4096 intervals=4 leak=$leak > "$work/long" 2>&1

@@ -26,8 +26,7 @@
 enum { MAX_IN_FLIGHT = 1024, BUCKETS = 64 * 64 };
 
 typedef struct options {
-    int width, height, bits, intervals, cycle, live, threads, batch, queue;
-    int64_t pairs;
+    int width, height, bits, intervals, cycle, live, threads, batch, queue, pairs;
     const char *backend, *driver, *kernels, *leak;
 } options;
 
@@ -175,6 +174,7 @@ static void expect(run *r, const film *f, const vmafgpu_config *config) {
     plain.threads = 1;
     memset(&plain.gpu, 0, sizeof plain.gpu);
     vmafgpu *context = open_checked(&plain);
+    test_need(context != NULL, "the CPU cannot open a context");
     for (int i = 0; i < 3 * r->o->cycle; i++)
         CHECK_INT(film_push(f, context, i % r->o->cycle), VMAFGPU_OK);
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
@@ -213,54 +213,59 @@ static void leak(const options *o, const gpu *g, int64_t *allocations) {
 
 /* ---- options ---- */
 
-static void number_option(const char *word, const char *key, int64_t low, int64_t high, int64_t *number,
-                          int *is_known) {
+static void number_option(const char *word, const char *key, int low, int high, int *number, int *is_known) {
     const char *value = value_of(word, key);
     char *end = NULL;
-    if (!value)
-        return;
-    *number = strtoll(value, &end, 10);
-    *is_known = end != value && !*end && *number >= low && *number <= high;
+    if (value) {
+        const long read = strtol(value, &end, 10);
+        *is_known = end != value && !*end && read >= low && read <= high;
+        *number = *is_known ? (int)read : *number;
+    }
 }
 
-static void text_option(const char *word, const char *key, const char **text, int *is_known) {
+/* `allowed` lists the values, each between spaces; NULL: any value. */
+static void text_option(const char *word, const char *key, const char *allowed, const char **text, int *is_known) {
     const char *value = value_of(word, key);
-    *text = value ? value : *text;
-    *is_known |= value != NULL;
+    char padded[32];
+    if (value) {
+        snprintf(padded, sizeof padded, " %.29s ", value);
+        *is_known = !allowed || strstr(allowed, padded) != NULL;
+        *text = value;
+    }
+}
+
+static int read_option(options *o, const char *word) {
+    const char *size = value_of(word, "size");
+    int is_known = size && sscanf(size, "%dx%d", &o->width, &o->height) == 2 && o->width >= 16 && o->height >= 16 &&
+                   o->width <= 16384 && o->height <= 16384;
+    number_option(word, "pairs", 1, 2000000000, &o->pairs, &is_known);
+    number_option(word, "intervals", 2, 1000, &o->intervals, &is_known);
+    number_option(word, "cycle", 1, 64, &o->cycle, &is_known);
+    number_option(word, "bits", 8, 16, &o->bits, &is_known);
+    number_option(word, "live", 0, 1, &o->live, &is_known);
+    number_option(word, "threads", 0, 256, &o->threads, &is_known);
+    number_option(word, "batch", 0, 32, &o->batch, &is_known);
+    number_option(word, "queue", 0, 8, &o->queue, &is_known);
+    text_option(word, "backend", " cpu cuda hip ", &o->backend, &is_known);
+    text_option(word, "driver", NULL, &o->driver, &is_known);
+    text_option(word, "kernels", NULL, &o->kernels, &is_known);
+    text_option(word, "leak", "  memory allocation descriptor thread device ", &o->leak, &is_known);
+    return is_known;
 }
 
 static options read_options(int argc, char **argv) {
     options o = { 64, 48, 8, 10, 8, 1, 0, 0, 0, 3000, "cpu", NULL, NULL, "" };
     for (int i = 1; i < argc; i++) {
-        int64_t intervals = o.intervals, cycle = o.cycle, live = o.live, threads = o.threads, batch = o.batch,
-                queue = o.queue, bits = o.bits;
-        int is_known =
-            value_of(argv[i], "size") && sscanf(value_of(argv[i], "size"), "%dx%d", &o.width, &o.height) == 2;
-        number_option(argv[i], "pairs", 1, INT64_C(1) << 40, &o.pairs, &is_known);
-        number_option(argv[i], "intervals", 2, 1000, &intervals, &is_known);
-        number_option(argv[i], "cycle", 1, 64, &cycle, &is_known);
-        number_option(argv[i], "bits", 8, 16, &bits, &is_known);
-        number_option(argv[i], "live", 0, 1, &live, &is_known);
-        number_option(argv[i], "threads", 0, 256, &threads, &is_known);
-        number_option(argv[i], "batch", 0, 32, &batch, &is_known);
-        number_option(argv[i], "queue", 0, 8, &queue, &is_known);
-        text_option(argv[i], "backend", &o.backend, &is_known);
-        text_option(argv[i], "driver", &o.driver, &is_known);
-        text_option(argv[i], "kernels", &o.kernels, &is_known);
-        text_option(argv[i], "leak", &o.leak, &is_known);
-        if (!is_known) {
+        if (!read_option(&o, argv[i])) {
             fprintf(stderr, "%s: unknown option or invalid value; see the top of test/long_run.c\n", argv[i]);
             exit(2);
         }
-        o.intervals = (int)intervals;
-        o.cycle = (int)cycle;
-        o.live = (int)live;
-        o.threads = (int)threads;
-        o.batch = (int)batch;
-        o.queue = (int)queue;
-        o.bits = (int)bits;
     }
-    const int64_t least = o.intervals > 3 * o.cycle ? o.intervals : 3 * o.cycle;
+    if (strcmp(o.leak, "device") == 0 && strcmp(o.backend, "cpu") == 0) {
+        fprintf(stderr, "leak=device: requires backend=cuda or backend=hip\n");
+        exit(2);
+    }
+    const int least = o.intervals > 3 * o.cycle ? o.intervals : 3 * o.cycle;
     o.pairs = ((o.pairs > least ? o.pairs : least) + o.cycle - 1) / o.cycle * o.cycle;
     return o;
 }
@@ -310,7 +315,7 @@ static void push_all(run *r, vmafgpu *context, const film *f, const reel *frames
             return;
         }
         (void)vmafgpu_next_score(context, &unused); /* delivers the scores that are ready */
-        if (i + 1 < o->pairs * (interval + 1) / o->intervals)
+        if (i + 1 < (int64_t)o->pairs * (interval + 1) / o->intervals)
             continue;
         if (i + 1 == o->pairs)
             CHECK_INT(vmafgpu_flush(context), VMAFGPU_OK);
@@ -325,7 +330,7 @@ static void push_all(run *r, vmafgpu *context, const film *f, const reel *frames
     }
     CHECK_INT(r->delivered, o->pairs);
     CHECK_INT(r->differing, 0);
-    printf("%" PRId64 " of %" PRId64 " scores equal those of the CPU\n", r->delivered - r->differing, o->pairs);
+    printf("%" PRId64 " of %d scores equal those of the CPU\n", r->delivered - r->differing, o->pairs);
 }
 
 int main(int argc, char **argv) {
@@ -367,7 +372,7 @@ int main(int argc, char **argv) {
     vmafgpu *context = open_checked(&config);
     if (context) {
         const vmafgpu_config *used = vmafgpu_get_config(context);
-        printf("%s: %" PRId64 " pairs of %dx%d, %d bits, cycle of %d; live %d, %d threads, batch %d, queue %d\n",
+        printf("%s: %d pairs of %dx%d, %d bits, cycle of %d; live %d, %d threads, batch %d, queue %d\n",
                is_gpu ? vmafgpu_device_name(context) : "CPU", o.pairs, o.width, o.height, o.bits, o.cycle, used->live,
                used->threads, used->gpu.batch, used->gpu.queue_depth);
         print_heading();

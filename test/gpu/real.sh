@@ -3,7 +3,8 @@
 # those of the CPU, bit for bit.
 #
 #     test/gpu/real.sh BUILD [PART...]      parts, default all:
-#         groups       each group of test_gpu in a process of its own, several at a time; with two GPUs also real_loss
+#         groups       the self-test, and each group of test_gpu in a process of its own, several at a time; with two
+#                      GPUs also real_loss
 #         vulkan       vulkan_frames: images, planes and maps of 1080p and 4K; without the wait, it must fail
 #         long         long_run: live pairs and batches, in device memory
 #         sanitizer    compute-sanitizer with the self-test and with small cases of the groups in SANITIZED
@@ -75,7 +76,12 @@ finish_counted() {
 }
 
 run_groups() {
-    local groups group
+    local groups group sum
+    sum=$(sed -n 's/.*The line should end in \([0-9a-f]*\)\.$/\1/p' "$root/README.md")
+    "$build/vmafgpu" --self-test --backend cuda --kernels "$VMAFGPU_TEST_KERNELS" > "$work/self_test" 2>&1
+    check 'self-test: status' [ $? -eq 0 ]
+    check "self-test: checksum of README.md ($sum)" grep -q ": ${sum:-?}\$" "$work/self_test"
+    cat "$work/self_test"
     groups=$(sed -n '/define GPU_GROUPS/,/clang-format on/p' "$root/test/gpu/gpu.h" | grep -oE 'X\([a-z0-9_]+\)' |
         sed 's/X(\(.*\))/\1/')
     # The longest groups come first. real_loss makes the GPUs unusable for its process, and needs two of them.

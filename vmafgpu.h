@@ -1069,9 +1069,10 @@ typedef struct vmafgpu_gpu_config {
                                            retained from open to close. Must be NULL with HIP, which has no contexts */
     void       *stream;                 /* CUstream or hipStream_t of the caller: frames in device memory are assumed to
                                            be ready once the stream has finished all work queued before the push. If
-                                           NULL, frames must be ready when they are pushed. For the default stream, pass
-                                           CU_STREAM_LEGACY, or hipStreamLegacy if the runtime supports it. See also
-                                           vmafgpu_after_stream() */
+                                           NULL, frames must be ready when they are pushed. Note that cuMemcpyHtoD() can
+                                           return before its copy is ready: wait for the default stream. To use the
+                                           default stream here, pass CU_STREAM_LEGACY, or hipStreamLegacy if the runtime
+                                           supports it. See also vmafgpu_after_stream() */
     vmafgpu_memory frame_memory;        /* the kinds of memory that frames can be in; narrower choices save memory. HOST
                                            (default): any kind; PINNED: pinned, device, surfaces and arrays; DEVICE:
                                            device, surfaces and arrays; SURFACE: surfaces and arrays. Set SURFACE even

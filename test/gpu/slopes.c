@@ -239,7 +239,7 @@ static void check_refused(gpu *g) {
     vmafgpu_config config = slopes_config(g, &f, &c, &small, &model);
     const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
     float *slopes = (float *)malloc(sizeof(float) * 100 * 70);
-    uint64_t device;
+    uint64_t device = 0;
     test_need(slopes && g->take(&device, 100 * 70 * sizeof(float)) == 0, "out of memory");
     float *on_device = (float *)(uintptr_t)device;
     where("rejected slopes");

@@ -434,7 +434,7 @@ typedef struct sequence {
     void *stream;
     track clips[MOST_CLIPS]; /* most calls use the first one */
     int clip_count;
-    vmafgpu *single_context, *editor; /* plain contexts for single pairs and edits */
+    vmafgpu *single_context, *editor, *reviewer; /* plain contexts for single pairs, edits, and slopes of pairs */
     int in_callback;
     stored kept[MOST_KEPT];
     int kept_count;
@@ -1440,6 +1440,8 @@ static void check_slopes(sequence *s);
 static void flush_clip(sequence *s, track *c) {
     vmafgpu_result result, expected = VMAFGPU_OK;
     const int was_flushed = c->is_flushed;
+    if (c == main_clip(s) && s->slopes.state == 2 && s->base == BASE)
+        s->base = MAYBE_BASE; /* a flush that writes slopes discards the base */
     result = vmafgpu_flush(c->context);
     c->is_flushed = 1;
     collect_scores(s, c, MOST_PAIRS);
@@ -2284,8 +2286,8 @@ static void check_slopes(sequence *s) {
     }
     expected = (float *)malloc(sizeof *expected * (size_t)w * (size_t)h);
     test_need(expected != NULL, "out of memory");
-    if (CHECK_INT(begin_edits(s->editor, shown, &s->single, 1, NULL, &score), VMAFGPU_OK) &&
-        CHECK_INT(vmafgpu_edit_slopes(s->editor, expected, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK))
+    if (CHECK_INT(begin_edits(s->reviewer, shown, &s->single, 1, NULL, &score), VMAFGPU_OK) &&
+        CHECK_INT(vmafgpu_edit_slopes(s->reviewer, expected, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK))
         check_planes(s, &s->slopes.memory, s->slopes.pitch, expected);
     free(expected);
 }
@@ -2657,6 +2659,8 @@ static int open_contexts(sequence *s) {
         edits_too.max_edit_size = 1;
     if (edits_too.max_edit_size)
         s->editor = open_plain(&edits_too);
+    if (s->config.slopes)
+        s->reviewer = open_plain(&edits_too);
     total.on_gpu += is_on_gpu(s);
     c->step = s->config.subsample;
     c->columns = vmafgpu_column_count(c->context);
@@ -2739,6 +2743,7 @@ static void run_sequence(long run) {
     }
     vmafgpu_close(s->single_context);
     vmafgpu_close(s->editor);
+    vmafgpu_close(s->reviewer);
     note(s, "close, leaks");
     CHECK_INT(s->memory.live, 0);
     if (has_gpu) {

@@ -239,6 +239,10 @@ $(foreach name,golden features align scale page slopemap,$(eval \
 $(BUILD)/test/test_%$(EXE): test/test_%.c $(BUILD)/vmafgpu.o $(test_heads) vmafgpu.h Makefile | $(BUILD)/test
 	$(compile) -o $@ $< $(filter %.o,$^) $(LDFLAGS) $(LDLIBS)
 
+# Scores a cycle of pairs for hours. Built in $(BUILD), next to the kernel files, so that it finds them.
+$(BUILD)/long_run: test/long_run.c test/bench.h test/json.h $(BUILD)/vmafgpu.o $(gpu_heads)
+	$(compile) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
+
 # Random sequences of API calls; `make fuzz` builds the same program with sanitizers.
 $(BUILD)/test/fuzz_api: test/fuzz/fuzz_api.c $(BUILD)/vmafgpu.o $(gpu_heads) | $(BUILD)/test
 	$(compile) -o $@ $< $(BUILD)/vmafgpu.o $(LDFLAGS) $(LDLIBS)
@@ -305,7 +309,7 @@ endif
 # Programs that test scripts may call
 called     := $(BUILD)/test/make_clip$(EXE) $(BUILD)/test/test_page$(EXE) \
               $(BUILD)/test/test_slopemap$(EXE) $(BUILD)/vmafgpu$(EXE) $(examples) \
-              $(if $(WINDOWS),,x264 libvmaf shared $(BUILD)/fuzz/levels $(BUILD)/replay \
+              $(if $(WINDOWS),,x264 libvmaf shared $(BUILD)/fuzz/levels $(BUILD)/replay $(BUILD)/long_run \
                   $(addprefix $(BUILD)/test/,libvmaf_client libvmaf_hostile fuzz_libvmaf fuzz_api)) \
               $(if $(findstring thread,$(SANITIZE))$(RUNNER),,$(simulated))
 

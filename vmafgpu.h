@@ -1071,9 +1071,10 @@ typedef struct vmafgpu_gpu_config {
                                            retained from open to close. Must be NULL with HIP, which has no contexts */
     void       *stream;                 /* CUstream or hipStream_t of the caller: frames in device memory are assumed to
                                            be ready once the stream has finished all work queued before the push. If
-                                           NULL, frames must be ready when they are pushed. For the default stream, pass
-                                           CU_STREAM_LEGACY, or hipStreamLegacy if the runtime supports it. See also
-                                           vmafgpu_after_stream() */
+                                           NULL, frames must be ready when they are pushed. Note that cuMemcpyHtoD() can
+                                           return before its copy is ready: wait for the default stream. To use the
+                                           default stream here, pass CU_STREAM_LEGACY, or hipStreamLegacy if the runtime
+                                           supports it. See also vmafgpu_after_stream() */
     vmafgpu_memory frame_memory;        /* the kinds of memory that frames can be in; narrower choices save memory. HOST
                                            (default): any kind; PINNED: pinned, device, surfaces and arrays; DEVICE:
                                            device, surfaces and arrays; SURFACE: surfaces and arrays. Set SURFACE even
@@ -35834,7 +35835,7 @@ static int vmafgpu__edits_gather(vmafgpu *v, vmafgpu__edit_lane *lane, const vma
     if (!lane->count)
         return next;
     const vmafgpu__edit_batch batch = vmafgpu__edit_batch_of(v, lane, size[0], size[1]);
-    const size_t records = sizeof(int64_t) * (size_t)batch.words * (size_t)lane->count;
+    const size_t records = vmafgpu__edit_records_size(batch.words, lane->count); /* with padding, which is copied */
     if (has_source && c->gpu.stream) {
         (void)VMAFGPU__GPU_CALL(v, event_record, (g->caller_event, c->gpu.stream));
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, g->caller_event, 0));

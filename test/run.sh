@@ -69,7 +69,8 @@ else
     [ -n "$SANITIZE$RUNNER$EXE" ] ||
         tests="check_kernels.sh headers.sh test_mpi.sh test_vulkan.sh test_switches.sh test_reductions.sh
                test_commands.sh test_snippets.sh words.sh test_tags.sh test_abi.sh test_symbols.sh test_embed.sh
-               test_static.sh test_python.sh test_install.sh test_wasm.sh test_web.sh $tests"
+               test_static.sh test_python.sh test_install.sh test_wasm.sh test_web.sh test_long_run.sh
+               $tests"
     [ -n "$SANITIZE$RUNNER$EXE" ] || [ "$DEPTH" != all ] ||
         tests="test_slurm.sh test_replay.sh test_stack_bounds.sh $tests"
 fi

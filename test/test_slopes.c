@@ -5,6 +5,7 @@
 #include <math.h>
 #include "../vmafgpu.h"
 #include "scoring.h"
+#include "slopes.h"
 
 enum { ADM2, AIM, VIF0, VIF1, VIF2, VIF3, FEATURES, BANDS = 3, SCALES = 4, MOST = 256 * 256 };
 
@@ -19,65 +20,6 @@ static uint32_t random_bits(void) {
 
 static int below(int n) {
     return (int)((uint64_t)random_bits() * (uint64_t)n >> 24);
-}
-
-static int hash_of(int x, int y, int seed) {
-    uint32_t h = (uint32_t)x * 0x9e3779b1u ^ (uint32_t)y * 0x85ebca77u ^ (uint32_t)seed * 0xc2b2ae3du;
-    h ^= h >> 15;
-    h *= 0x2c1b3c6du;
-    h ^= h >> 13;
-    h *= 0x297a2d39u;
-    return (int)(h >> 16) - 32768;
-}
-
-/* Smooth noise, -32768..32767, with one random number per `cell` x `cell` samples. */
-static int noise(int x, int y, int cell, int seed) {
-    const int i = x / cell, j = y / cell, fx = x % cell, fy = y % cell;
-    const int a = hash_of(i, j, seed) * (cell - fx) + hash_of(i + 1, j, seed) * fx;
-    const int b = hash_of(i, j + 1, seed) * (cell - fx) + hash_of(i + 1, j + 1, seed) * fx;
-    return (a / cell * (cell - fy) + b / cell * fy) / cell;
-}
-
-typedef struct pair {
-    int w, h, depth;
-    uint16_t *side[2]; /* reference, distorted */
-} pair;
-
-/* FLAT: the reference has no detail */
-typedef enum distortion { DULL, ENHANCED, BLOCKY, FLAT, SAME } distortion;
-
-static int clip_to(int v, int most) {
-    return v < 0 ? 0 : v > most ? most : v;
-}
-
-static pair make_pair(int w, int h, int depth, distortion kind, int seed) {
-    pair p = { w, h, depth, { NULL, NULL } };
-    for (int i = 0; i < 2; i++) {
-        p.side[i] = (uint16_t *)calloc((size_t)w * (size_t)h, sizeof(uint16_t));
-        if (!p.side[i])
-            exit(1);
-    }
-    for (int y = 0; y < h; y++)
-        for (int x = 0; x < w; x++) {
-            const int detail =
-                kind == FLAT ? 0
-                             : noise(x, y, 17, seed) / 3 + noise(x, y, 5, seed + 1) / 4 + hash_of(x, y, seed + 2) / 14;
-            const int grain = hash_of(x, y, seed + 3), r = 30000 + detail;
-            const int stain = noise(x, y, 9, seed + 4) / 10 + noise(x, y, 4, seed + 5) / 14;
-            const int d = kind == DULL || kind == FLAT ? 31000 + detail * 3 / 4 + grain / 20 + stain
-                          : kind == ENHANCED           ? 30000 + detail * 5 / 4 + grain / 20 + stain
-                          : kind == BLOCKY
-                              ? 30000 + detail * 7 / 8 + hash_of(x / 8, y / 8, seed) / 20 + grain / 30 + stain
-                              : r;
-            p.side[0][y * w + x] = (uint16_t)(clip_to(r, 65535) >> (16 - depth));
-            p.side[1][y * w + x] = (uint16_t)(clip_to(d, 65535) >> (16 - depth));
-        }
-    return p;
-}
-
-static void free_pair(pair *p) {
-    free(p->side[0]);
-    free(p->side[1]);
 }
 
 /* ---- the smooth model ---- */
@@ -522,31 +464,12 @@ static void check_edits(const char *model_name, int depth, distortion kind, doub
 
 /* ---- bits ---- */
 
-static uint64_t hash_floats(const float *values, int count, uint64_t hash) {
-    for (int i = 0; i < count; i++) {
-        uint32_t bits;
-        memcpy(&bits, &values[i], sizeof bits);
-        for (int k = 0; k < 4; k++)
-            hash = (hash ^ (bits >> (8 * k) & 255)) * 1099511628211u;
-    }
-    return hash;
-}
-
 static void check_bits(void) {
-    static const struct {
-        int w, h, depth;
-        distortion kind;
-        const char *model;
-    } cases[] = {
-        { 61, 47, 8, DULL, "vmaf_v0.6.1" },       { 161, 203, 10, ENHANCED, "vmaf_v0.6.1neg" },
-        { 33, 35, 16, BLOCKY, "vmaf_4k_v0.6.1" }, { 200, 131, 12, DULL, "vmaf_b_v0.6.3" },
-        { 16, 16, 8, ENHANCED, "vmaf_v0.6.1" },   { 17, 33, 9, BLOCKY, "vmaf_v0.6.1neg" },
-        { 97, 66, 8, SAME, "vmaf_4k_v0.6.1neg" }, { 96, 70, 8, FLAT, "vmaf_v0.6.1" },
-    };
+    const golden_slopes *const cases = golden_slopes_cases;
     static float first[MOST], other[MOST];
-    uint64_t hash = 14695981039346656037u;
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        pair p = make_pair(cases[i].w, cases[i].h, cases[i].depth, cases[i].kind, (int)i);
+    uint64_t hash = HASH_BEGIN;
+    for (int i = 0; i < GOLDEN_SLOPES; i++) {
+        pair p = make_pair(cases[i].w, cases[i].h, cases[i].depth, cases[i].kind, i);
         const int count = p.w * p.h;
         vmafgpu_model_config m;
         memset(&m, 0, sizeof m);
@@ -558,8 +481,7 @@ static void check_bits(void) {
             static const unsigned masks[] = { ~0u, 0, 16 };
             c.cpumask = masks[variant % 3];
             use_threads(&c, variant < 3 ? 1 : 7);
-            snprintf(test_where, sizeof test_where, "bits of case %d, cpumask %u, %d threads", (int)i, c.cpumask,
-                     c.threads);
+            snprintf(test_where, sizeof test_where, "bits of case %d, cpumask %u, %d threads", i, c.cpumask, c.threads);
             slopes_of(&c, &p, variant ? other : first, &score);
             CHECK(!variant || memcmp(first, other, sizeof(float) * (size_t)count) == 0);
         }
@@ -577,7 +499,7 @@ static void check_bits(void) {
         free_pair(&p);
     }
     snprintf(test_where, sizeof test_where, "golden");
-    if (!CHECK(hash == UINT64_C(0x68df5f5045fbbc7b)))
+    if (!CHECK(hash == GOLDEN_SLOPES_HASH))
         printf("the hash is %016" PRIx64 "\n", hash);
 }
 

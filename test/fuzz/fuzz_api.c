@@ -406,6 +406,15 @@ static void clip_deliver(track *c, const vmafgpu_score *score) {
     }
 }
 
+/* Memory for a map or for slopes: host memory and, if kind is PINNED or DEVICE, memory of the driver. */
+typedef struct floats {
+    float *host;
+    size_t count;
+    vmafgpu_memory kind;
+    void *pinned;
+    uint64_t device;
+} floats;
+
 /* ---- the state of a sequence ---- */
 
 typedef enum base_state { NO_BASE, BASE, MAYBE_BASE } base_state;
@@ -425,7 +434,7 @@ typedef struct sequence {
     void *stream;
     track clips[MOST_CLIPS]; /* most calls use the first one */
     int clip_count;
-    vmafgpu *single_context, *editor; /* plain contexts for single pairs and edits */
+    vmafgpu *single_context, *editor, *reviewer; /* plain contexts for single pairs, edits, and slopes of pairs */
     int in_callback;
     stored kept[MOST_KEPT];
     int kept_count;
@@ -442,9 +451,7 @@ typedef struct sequence {
     } edited;
     struct {
         int state; /* 0: none; 1: requested; 2: the pair was pushed */
-        float *host;
-        stored_plane memory;
-        vmafgpu_memory kind;
+        floats memory;
         int has_previous;
         image previous, reference, distorted;
     } map;
@@ -452,7 +459,7 @@ typedef struct sequence {
         int state; /* 0: none; 1: requested; 2: the pair was pushed */
         int64_t row;
         int pitch; /* in floats */
-        float *host;
+        floats memory;
         int has_previous, has_following;
         image previous, reference, following, distorted;
     } slopes;
@@ -1374,12 +1381,67 @@ static void call_next(sequence *s) {
     collect_scores(s, main_clip(s), between(1, 8));
 }
 
+/* ---- memory for maps and slopes ---- */
+
+enum { UNWRITTEN = 12345 };
+
+static void floats_free(floats *f) {
+    if (f->pinned)
+        (void)succeeds(the_gpu.give_pinned(f->pinned));
+    if (f->device)
+        (void)succeeds(the_gpu.give(f->device));
+    free(f->host);
+    memset(f, 0, sizeof *f);
+}
+
+/* Frees the memory and takes new memory of a random kind. Returns 0 if the driver has no memory. */
+static int floats_make(sequence *s, floats *f, size_t count) {
+    const size_t size = sizeof(float) * count;
+    floats_free(f);
+    f->kind = (vmafgpu_memory)draw(s->uses_gpu && is_on_gpu(s) && !has_failed(s) ? 3 : 1);
+    f->count = count;
+    f->host = (float *)malloc(size);
+    test_need(f->host != NULL, "out of memory");
+    for (size_t i = 0; i < count; i++)
+        f->host[i] = UNWRITTEN;
+    if (f->kind == VMAFGPU_MEMORY_PINNED) {
+        if (!succeeds(the_gpu.take_pinned(&f->pinned, size, 0))) {
+            f->pinned = NULL;
+            return 0;
+        }
+        memcpy(f->pinned, f->host, size);
+    } else if (f->kind == VMAFGPU_MEMORY_DEVICE) {
+        if (!succeeds(the_gpu.take(&f->device, size))) {
+            f->device = 0;
+            return 0;
+        }
+        return succeeds(the_gpu.write(f->device, f->host, size));
+    }
+    return 1;
+}
+
+/* Returns the address that the library receives. */
+static float *floats_address(const floats *f) {
+    return f->pinned ? (float *)f->pinned : f->device ? (float *)(uintptr_t)f->device : f->host;
+}
+
+/* Copies the memory to f->host. Returns 0 on failure. */
+static int floats_fetch(floats *f) {
+    const size_t size = sizeof(float) * f->count;
+    if (f->pinned)
+        memcpy(f->host, f->pinned, size);
+    return !f->device ||
+           (succeeds(the_gpu.read_later(f->host, f->device, size, NULL)) && succeeds(the_gpu.stream_wait(NULL)));
+}
+
 static void check_map(sequence *s);
 static void check_slopes(sequence *s);
 
 static void flush_clip(sequence *s, track *c) {
     vmafgpu_result result, expected = VMAFGPU_OK;
     const int was_flushed = c->is_flushed;
+    if (c == main_clip(s) && s->slopes.state == 2 && s->base == BASE)
+        s->base = MAYBE_BASE; /* a flush that writes slopes discards the base */
     result = vmafgpu_flush(c->context);
     c->is_flushed = 1;
     collect_scores(s, c, MOST_PAIRS);
@@ -1416,17 +1478,13 @@ static void reset_clip(sequence *s, track *c) {
     clip_clear(c);
 }
 
-/* The number of floats in the memory for slopes. */
-static size_t slopes_size(const sequence *s) {
-    return (size_t)s->slopes.pitch * (size_t)s->config.height + 1;
-}
-
 /* Checks that cancelled slopes were not written. If the pair has been pushed, its rows contain intermediate results. */
 static void check_unwritten(sequence *s) {
+    const floats *f = &s->slopes.memory;
     const size_t w = (size_t)s->config.width, pitch = (size_t)s->slopes.pitch;
-    int is_same = 1;
-    for (size_t i = 0; i < slopes_size(s); i++)
-        is_same &= (s->slopes.state == 2 && i % pitch < w && i + 1 < slopes_size(s)) || s->slopes.host[i] == 12345;
+    int is_same = floats_fetch(&s->slopes.memory) || has_failed(s);
+    for (size_t i = 0; i < f->count && !has_failed(s); i++)
+        is_same &= (s->slopes.state == 2 && i % pitch < w && i + 1 < f->count) || f->host[i] == UNWRITTEN;
     CHECK(is_same);
 }
 
@@ -1436,7 +1494,7 @@ static void call_reset(sequence *s) {
     note(s, "reset");
     check_slopes(s);
     reset_clip(s, main_clip(s));
-    if (s->slopes.state == 2)
+    if (s->slopes.state == 2 && !s->uses_gpu) /* a GPU may already have written them */
         check_unwritten(s);
     s->slopes.state = 0;
     free_kept(s, INT64_MAX, 1);
@@ -2173,70 +2231,91 @@ static void call_edit_map(sequence *s) {
     }
 }
 
-/* Compares slopes with those of the plain context. `got` is followed by columns that must not change. */
-static void call_edit_slopes(sequence *s) {
-    const int w = s->config.width, h = s->config.height, pitch = w + draw(3);
-    float *got = (float *)calloc(2 * (size_t)pitch * (size_t)h, sizeof *got), *expected = got + pitch * h;
+/* Checks that slopes in f->host are those in `expected`, and that no other float has changed. */
+static void check_planes(const sequence *s, const floats *f, int pitch, const float *expected) {
+    const int w = s->config.width, h = s->config.height;
     int is_same = 1;
-    vmafgpu_result result;
-    test_need(got != NULL, "out of memory");
-    need_base(s);
-    note(s, "edit_slopes, pitch %d", 4 * pitch);
-    result = vmafgpu_edit_slopes(context_of(s), got, 4 * (ptrdiff_t)pitch, VMAFGPU_MEMORY_HOST);
-    if (!s->config.slopes) {
-        REFUSED(context_of(s), result, VMAFGPU_ERROR_STATE);
-    } else if (!has_no_base(s, result) && CHECK_INT(result, VMAFGPU_OK) &&
-               CHECK_INT(vmafgpu_edit_slopes(s->editor, expected, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK)) {
-        for (int y = 0; y < h; y++) {
-            is_same &= memcmp(got + y * pitch, expected + y * w, sizeof *got * (size_t)w) == 0;
-            for (int x = w; x < pitch; x++)
-                is_same &= got[y * pitch + x] == 0;
-        }
-        CHECK(is_same);
-        total.slopes++;
+    for (int y = 0; y < h; y++) {
+        is_same &= memcmp(f->host + y * pitch, expected + y * w, sizeof *expected * (size_t)w) == 0;
+        for (int x = w; x < pitch; x++)
+            is_same &= f->host[y * pitch + x] == UNWRITTEN;
     }
-    free(got);
+    CHECK(is_same && f->host[pitch * h] == UNWRITTEN);
+    total.slopes++;
 }
 
-/* If the score of the pair is ready, compares its slopes with those of the plain context. */
+/* Compares slopes of the base with those of the plain context. */
+static void call_edit_slopes(sequence *s) {
+    const int w = s->config.width, h = s->config.height, pitch = w + draw(3);
+    floats got = VMAFGPU_INIT;
+    float *expected;
+    vmafgpu_result result;
+    need_base(s);
+    if (floats_make(s, &got, (size_t)pitch * (size_t)h + 1)) {
+        note(s, "edit_slopes, pitch %d, memory %d", 4 * pitch, (int)got.kind);
+        result = vmafgpu_edit_slopes(context_of(s), floats_address(&got), 4 * (ptrdiff_t)pitch, got.kind);
+        expected = (float *)malloc(sizeof *expected * (size_t)w * (size_t)h);
+        test_need(expected != NULL, "out of memory");
+        if (!s->config.slopes) {
+            REFUSED(context_of(s), result, VMAFGPU_ERROR_STATE);
+        } else if (!has_no_base(s, result) && CHECK_INT(result, VMAFGPU_OK) &&
+                   CHECK_INT(vmafgpu_edit_slopes(s->editor, expected, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK) &&
+                   floats_fetch(&got)) {
+            check_planes(s, &got, pitch, expected);
+        }
+        free(expected);
+    }
+    floats_free(&got);
+}
+
+/* If the score of the pair is ready, compares its slopes with those of the plain context. Slopes in device memory are
+ * written in stream order, so the test waits for them. */
 static void check_slopes(sequence *s) {
-    const int w = s->config.width, h = s->config.height, pitch = s->slopes.pitch;
+    const int w = s->config.width, h = s->config.height;
     const image *const shown[4] = { s->slopes.has_previous ? &s->slopes.previous : NULL, &s->slopes.reference,
                                     s->slopes.has_following && !s->config.live ? &s->slopes.following : NULL,
                                     &s->slopes.distorted };
     float *expected;
     vmafgpu_score score;
-    int is_same = 1;
     if (s->slopes.state != 2 || vmafgpu_score_count(context_of(s)) <= s->slopes.row)
         return;
     s->slopes.state = 0;
-    if (s->looks_far || main_clip(s)->has_illegal || (main_clip(s)->tails && !s->slopes.has_following))
+    if (s->slopes.memory.device)
+        DONE(s, vmafgpu_wait(context_of(s), -1));
+    if (s->looks_far || !floats_fetch(&s->slopes.memory) || has_failed(s) || main_clip(s)->has_illegal ||
+        (main_clip(s)->tails && !s->slopes.has_following)) {
         return;
+    }
     expected = (float *)malloc(sizeof *expected * (size_t)w * (size_t)h);
     test_need(expected != NULL, "out of memory");
-    if (CHECK_INT(begin_edits(s->editor, shown, &s->single, 1, NULL, &score), VMAFGPU_OK) &&
-        CHECK_INT(vmafgpu_edit_slopes(s->editor, expected, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK)) {
-        for (int y = 0; y < h; y++) {
-            is_same &= memcmp(s->slopes.host + y * pitch, expected + y * w, sizeof *expected * (size_t)w) == 0;
-            for (int x = w; x < pitch; x++)
-                is_same &= s->slopes.host[y * pitch + x] == 12345;
-        }
-        CHECK(is_same && s->slopes.host[pitch * h] == 12345);
-        total.slopes++;
-    }
+    if (CHECK_INT(begin_edits(s->reviewer, shown, &s->single, 1, NULL, &score), VMAFGPU_OK) &&
+        CHECK_INT(vmafgpu_edit_slopes(s->reviewer, expected, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK))
+        check_planes(s, &s->slopes.memory, s->slopes.pitch, expected);
     free(expected);
 }
 
 static void call_slopes_next(sequence *s) {
     vmafgpu *v = context_of(s);
+    float one;
+    vmafgpu_result result;
     check_slopes(s);
     if (!s->config.slopes) {
         if (one_in(4)) {
-            float one;
             note(s, "slopes_next without slopes");
             REFUSED(v, vmafgpu_slopes_next(v, &one, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_STATE);
         }
         return;
+    }
+    if (!s->config.live && s->uses_gpu) {
+        note(s, "slopes_next without live");
+        if (is_on_gpu(s) && !has_failed(s))
+            REFUSED(v, vmafgpu_slopes_next(v, &one, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_STATE);
+        return;
+    }
+    if (s->slopes.state == 2 && s->uses_gpu) {
+        note(s, "wait for slopes");
+        DONE(s, vmafgpu_wait(v, -1));
+        check_slopes(s);
     }
     if (s->slopes.state == 2)
         return;
@@ -2249,52 +2328,20 @@ static void call_slopes_next(sequence *s) {
     }
     if (s->slopes.state == 1)
         return;
-    free(s->slopes.host);
     s->slopes.pitch = s->config.width + draw(3);
-    s->slopes.host = (float *)malloc(sizeof(float) * slopes_size(s));
-    test_need(s->slopes.host != NULL, "out of memory");
-    for (size_t i = 0; i < slopes_size(s); i++)
-        s->slopes.host[i] = 12345;
-    note(s, "slopes_next, pitch %d", 4 * s->slopes.pitch);
-    if (CHECK_INT(vmafgpu_slopes_next(v, s->slopes.host, 4 * (ptrdiff_t)s->slopes.pitch, VMAFGPU_MEMORY_HOST),
-                  VMAFGPU_OK))
+    if (!floats_make(s, &s->slopes.memory, (size_t)s->slopes.pitch * (size_t)s->config.height + 1))
+        return;
+    note(s, "slopes_next, pitch %d, memory %d", 4 * s->slopes.pitch, (int)s->slopes.memory.kind);
+    result = vmafgpu_slopes_next(v, floats_address(&s->slopes.memory), 4 * (ptrdiff_t)s->slopes.pitch,
+                                 s->slopes.memory.kind);
+    if (DONE_OR_LOST(s, result))
         s->slopes.state = 1;
 }
 
 /* ---- calls: maps ---- */
 
-static int map_bytes(sequence *s) {
-    return vmafgpu_map_blocks(context_of(s), NULL, NULL) * (int)sizeof(float);
-}
-
-static void map_drop(sequence *s) {
-    if (s->map.memory.pinned)
-        (void)succeeds(the_gpu.give_pinned(s->map.memory.pinned));
-    if (s->map.memory.device)
-        (void)succeeds(the_gpu.give(s->map.memory.device));
-    free(s->map.host);
-    memset(&s->map, 0, sizeof s->map);
-}
-
-static int map_make(sequence *s) {
-    const int bytes = map_bytes(s);
-    const int most = s->uses_gpu && is_on_gpu(s) && !has_failed(s) ? 3 : 1;
-    map_drop(s);
-    s->map.kind = (vmafgpu_memory)draw(most);
-    s->map.host = (float *)malloc((size_t)bytes);
-    test_need(s->map.host != NULL, "out of memory");
-    if (s->map.kind == VMAFGPU_MEMORY_PINNED)
-        return succeeds(the_gpu.take_pinned(&s->map.memory.pinned, (size_t)bytes, 0));
-    if (s->map.kind == VMAFGPU_MEMORY_DEVICE && !succeeds(the_gpu.take(&s->map.memory.device, (size_t)bytes))) {
-        s->map.memory.device = 0;
-        return 0;
-    }
-    return 1;
-}
-
 static void call_map_next(sequence *s) {
     vmafgpu *v = context_of(s);
-    void *where_to;
     vmafgpu_result result;
     if (!s->config.map_block_size) {
         if (one_in(4)) {
@@ -2314,27 +2361,12 @@ static void call_map_next(sequence *s) {
         CHECK(vmafgpu_request_map(v, NULL, VMAFGPU_MEMORY_HOST) == VMAFGPU_OK || has_failed(s));
         s->map.state = 0;
     }
-    if (s->map.state == 1 || !map_make(s))
+    if (s->map.state == 1 || !floats_make(s, &s->map.memory, (size_t)vmafgpu_map_blocks(v, NULL, NULL)))
         return;
-    note(s, "map_next, memory %d", (int)s->map.kind);
-    where_to = s->map.memory.pinned   ? s->map.memory.pinned
-               : s->map.memory.device ? (void *)(uintptr_t)s->map.memory.device
-                                      : (void *)s->map.host;
-    result = vmafgpu_request_map(v, (float *)where_to, s->map.kind);
+    note(s, "map_next, memory %d", (int)s->map.memory.kind);
+    result = vmafgpu_request_map(v, floats_address(&s->map.memory), s->map.memory.kind);
     if (DONE_OR_LOST(s, result))
         s->map.state = 1;
-}
-
-/* Copies a map to host memory. */
-static int fetch_map(sequence *s) {
-    const size_t bytes = (size_t)map_bytes(s);
-    if (s->map.memory.pinned) {
-        memcpy(s->map.host, s->map.memory.pinned, bytes);
-    } else if (s->map.memory.device) {
-        return succeeds(the_gpu.read_later(s->map.host, s->map.memory.device, bytes, NULL)) &&
-               succeeds(the_gpu.stream_wait(NULL));
-    }
-    return 1;
 }
 
 /* Compares a map with the blocks that vmafgpu_edit_blocks() returns for the same pair. */
@@ -2347,14 +2379,14 @@ static void check_map(sequence *s) {
     if (s->map.state != 2)
         return;
     s->map.state = 0;
-    if (s->looks_far || !fetch_map(s) || has_failed(s) || main_clip(s)->has_illegal)
+    if (s->looks_far || !floats_fetch(&s->map.memory) || has_failed(s) || main_clip(s)->has_illegal)
         return;
     blocks = (vmafgpu_block *)malloc(sizeof *blocks * (size_t)vmafgpu_map_blocks(context_of(s), NULL, NULL));
     test_need(blocks != NULL, "out of memory");
     if (CHECK_INT(begin_edits(s->editor, shown, &s->single, 1, NULL, &score), VMAFGPU_OK) &&
         CHECK_INT(vmafgpu_edit_blocks(s->editor, s->config.map_block_size, blocks, &across, &down), VMAFGPU_OK)) {
         for (int i = 0; i < across * down; i++)
-            differ += !test_same_bits((float)blocks[i].loss, s->map.host[i]);
+            differ += !test_same_bits((float)blocks[i].loss, s->map.memory.host[i]);
         CHECK_INT(differ, 0);
         total.maps++;
     }
@@ -2522,7 +2554,7 @@ static const struct {
     {call_percentile, 1},
     {call_names, 1},        {call_predict, 2},       {call_score_pair, 6},  {call_score_wrong, 1}, {call_edit_begin, 3},
     {call_edit_try, 6},     {call_edit_commit, 3},   {call_edit_gradient, 1}, {call_edit_map, 1},
-    {call_edit_slopes, 1},  {call_slopes_next, 4},   {call_map_next, 8},
+    {call_edit_slopes, 3},  {call_slopes_next, 8},   {call_map_next, 8},
     {call_open_wrong, 1},   {call_no_frames, 1},     {call_fault, 4},       {call_no_memory, 1},
 };
 /* clang-format on */
@@ -2564,7 +2596,8 @@ static void choose_config(sequence *s) {
         c->on_reusable = on_reusable;
         c->on_reusable_user = s;
     }
-    c->slopes = kind == EDITS && !s->uses_gpu && !c->features_only && one_in(2);
+    c->slopes = kind != ORDINARY && !c->features_only && one_in(2);
+    c->live |= c->slopes && s->uses_gpu && one_in(2); /* GPUs require it for slopes of pairs */
     c->allocator = tally_allocator(&s->memory);
     s->plain = plain_config(c);
     s->single = s->plain;
@@ -2628,6 +2661,8 @@ static int open_contexts(sequence *s) {
         edits_too.max_edit_size = 1;
     if (edits_too.max_edit_size)
         s->editor = open_plain(&edits_too);
+    if (s->config.slopes)
+        s->reviewer = open_plain(&edits_too);
     total.on_gpu += is_on_gpu(s);
     c->step = s->config.subsample;
     c->columns = vmafgpu_column_count(c->context);
@@ -2661,9 +2696,8 @@ static void end_driver(sequence *s) {
     gpu *g = &the_gpu;
     if (s->stream)
         g->stream_destroy(s->stream);
-    /* a lost HIP device cannot be made current, which the simulation requires to free pinned memory */
-    if (!s->is_lost || !g->is_hip ||
-        strcmp(g->sim.report(), "hipHostFree: no such allocation of the current context") != 0)
+    /* a lost HIP device cannot be made current, which the simulation requires to free its frames */
+    if (!s->is_lost || !g->is_hip || !strstr(g->sim.report(), "Free: no such allocation of the current context"))
         CHECK_STR(g->sim.report(), "");
     if (!s->is_lost)
         gpu_end(g);
@@ -2710,6 +2744,7 @@ static void run_sequence(long run) {
     }
     vmafgpu_close(s->single_context);
     vmafgpu_close(s->editor);
+    vmafgpu_close(s->reviewer);
     note(s, "close, leaks");
     CHECK_INT(s->memory.live, 0);
     if (has_gpu) {
@@ -2720,8 +2755,8 @@ static void run_sequence(long run) {
         if (the_gpu.is_hip && was_hit)
             (void)succeeds(the_gpu.set_device(0));
     }
-    map_drop(s);
-    free(s->slopes.host);
+    floats_free(&s->map.memory);
+    floats_free(&s->slopes.memory);
     for (int i = 0; i < s->kept_count; i++)
         stored_free(&s->kept[i]);
     if (has_gpu)

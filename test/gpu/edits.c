@@ -88,7 +88,7 @@ static void make_edits(gpu *g, const edit_case *c, const samples *s, vmafgpu_edi
             of_gpu[i].data = (const void *)(uintptr_t)(s->device + (size_t)i * room);
         }
     }
-    CHECK_INT(g->write(s->device, s->host, s->size), 0);
+    CHECK_INT(gpu_write(g, s->device, s->host, s->size), 0);
 }
 
 static void check_edit(const vmafgpu_edit_score *got, const vmafgpu_edit_score *expected) {
@@ -246,9 +246,9 @@ static void test_refused(gpu *g) {
     memset(edits, 0, sizeof edits);
     for (int i = 0; i < 256; i++)
         words[i] = (uint16_t)(4 * i);
-    CHECK_INT(g->write(device, words, sizeof words), 0);
+    CHECK_INT(gpu_write(g, device, words, sizeof words), 0);
     words[200] = 1024;
-    CHECK_INT(g->write(device + sizeof words, words, sizeof words), 0);
+    CHECK_INT(gpu_write(g, device + sizeof words, words, sizeof words), 0);
     for (int i = 0; i < 3; i++) {
         edits[i].x = 20 * i;
         edits[i].width = edits[i].height = 16;
@@ -386,7 +386,7 @@ static void check_commit_pixels(gpu *g, vmafgpu_memory memory) {
         host[i] = (unsigned char)((i % SIZE) / 40 + below(i < SIZE ? 20 : 70));
     for (int i = 0; i < (int)sizeof samples; i++)
         samples[i] = (unsigned char)(90 + i % 60);
-    CHECK_INT(g->write(device, host, 2 * SIZE), 0);
+    CHECK_INT(gpu_write(g, device, host, 2 * SIZE), 0);
     memset(frames, 0, sizeof frames);
     for (int k = 0; k < 2; k++) {
         for (int i = 0; i < 2; i++) {
@@ -408,7 +408,7 @@ static void check_commit_pixels(gpu *g, vmafgpu_memory memory) {
         CHECK_INT(vmafgpu_edit_begin(v[k], &frames[k][0], &frames[k][1], NULL, NULL, &score[k]), VMAFGPU_OK);
     CHECK_BITS(score[0].score, score[1].score);
     memset(host, 0, 2 * SIZE);
-    CHECK_INT(g->write(device, host, 2 * SIZE), 0);
+    CHECK_INT(gpu_write(g, device, host, 2 * SIZE), 0);
     memset(&edit, 0, sizeof edit);
     edit.data = samples;
     edit.width = edit.height = 24;
@@ -557,7 +557,7 @@ static void check_maps(gpu *g, const map_case *c, uint32_t seed, void *stream) {
         for (int k = 0; k < count; k++)
             maps[i][k] = -7;
         memcpy(pinned[i], maps[i], size);
-        CHECK_INT(g->write(device[i], maps[i], size), 0);
+        CHECK_INT(gpu_write(g, device[i], maps[i], size), 0);
         if (i % 4 != 3) {
             CHECK_INT(vmafgpu_request_map(v[0],
                                           kind == VMAFGPU_MEMORY_DEVICE   ? (float *)(uintptr_t)device[i]
@@ -664,7 +664,7 @@ void test_maps(gpu *g) {
     void *stream = NULL;
     CHECK_INT(g->stream_create(&stream, 1), 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        if (!g->is_simulated || cases[i].width < 300)
+        if (!g->is_slow || cases[i].width < 300)
             check_maps(g, &cases[i], (uint32_t)i + 1, stream);
     CHECK_INT(g->stream_destroy(stream), 0);
     check_maps_at_once(g);

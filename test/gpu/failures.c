@@ -400,7 +400,7 @@ static void check_edit_faults(gpu *g, const film *f, const char *kind, vmafgpu_c
     int is_over = 0, runs = 0;
     memcpy(edits, on_host, sizeof edits);
     test_need(g->take(&device, BLOCK * BLOCK) == 0, "out of device memory");
-    CHECK_INT(g->write(device, edits[1].data, BLOCK * BLOCK), 0);
+    CHECK_INT(gpu_write(g, device, edits[1].data, BLOCK * BLOCK), 0);
     edits[1].data = (const void *)(uintptr_t)device;
     edits[1].memory = VMAFGPU_MEMORY_DEVICE;
     stride = stride_of(fault, stride);

@@ -76,7 +76,7 @@ typedef struct gpu {
     simulated_gpu sim; /* valid if is_simulated */
     /* Returns the number of objects that are still allocated; NULL unless the driver is the emulator. */
     int (*emulated_live)(unsigned long long counts[8]);
-    int is_slow;   /* simulated or emulated */
+    int is_slow;   /* simulated, emulated, or under a RUNNER such as compute-sanitizer */
     void *context; /* CUDA: the primary context of device 0 */
 #define GPU_FIELD(name, cuda, hip, arguments) int(*name) arguments;
     GPU_FUNCTIONS(GPU_FIELD)
@@ -109,7 +109,7 @@ static inline void gpu_find(gpu *g, const char *vendor_name, const char *driver_
 #undef GPU_LOOK_UP
     g->is_simulated = simulated_find(g->library, &g->sim);
     (void)gpu_find_function(g, "?amdemuLive", &g->emulated_live, sizeof g->emulated_live);
-    g->is_slow = g->is_simulated || g->emulated_live;
+    g->is_slow = g->is_simulated || g->emulated_live || test_depth() == TEST_FEW;
 }
 
 /* Starts a group of tests: resets a simulated GPU and sets its execution order, and makes the first device current
@@ -158,6 +158,13 @@ static inline void gpu_end(gpu *g) {
         unsigned long long counts[8];
         CHECK_INT(g->emulated_live(counts), 0);
     }
+}
+
+/* Copies from pageable host memory. The driver can return before the copy is complete, and streams of the library do not
+ * wait for it. */
+static inline int gpu_write(gpu *g, uint64_t to, const void *from, size_t size) {
+    const int error = g->write(to, from, size);
+    return error || g->is_simulated ? error : g->stream_wait(NULL);
 }
 
 /* ---- frames ---- */
@@ -275,7 +282,7 @@ static inline picture picture_make(gpu *g, const film *f, int index, const stora
         plane_write(f, &layouts[plane], how, p.bytes);
     if (kind == 'd') {
         test_need(g->take(&p.address, p.size) == 0, "out of device memory");
-        CHECK_INT(g->write(p.address, p.bytes, p.size), 0);
+        CHECK_INT(gpu_write(g, p.address, p.bytes, p.size), 0);
     }
     for (int plane = 0; plane < planes; plane++) {
         p.frame.data[plane] = kind == 'd' ? (const void *)(uintptr_t)(p.address + layouts[plane].at)
@@ -302,7 +309,7 @@ static inline void picture_spoil(gpu *g, const picture *p) {
         unsigned char *rubbish = (unsigned char *)malloc(p->size);
         test_need(rubbish != NULL, "out of memory");
         memset(rubbish, 0xA7, p->size);
-        CHECK_INT(g->write(p->address, rubbish, p->size), 0);
+        CHECK_INT(gpu_write(g, p->address, rubbish, p->size), 0);
         free(rubbish);
     } else {
         memset(p->bytes, 0xA7, p->size);
@@ -313,7 +320,7 @@ static inline void picture_spoil(gpu *g, const picture *p) {
 static inline void picture_set_bit(gpu *g, picture *p, size_t byte, int bit) {
     p->bytes[byte] |= (unsigned char)(1 << bit);
     if (p->address)
-        CHECK_INT(g->write(p->address, p->bytes, p->size), 0);
+        CHECK_INT(gpu_write(g, p->address, p->bytes, p->size), 0);
 }
 
 static inline reel reel_make(gpu *g, const film *f, const storage *how) {

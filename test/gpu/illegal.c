@@ -37,7 +37,7 @@ static vmafgpu_frame bytes_frame(const picture *p) {
 
 static void picture_flip(gpu *g, picture *p, size_t byte, int bit) {
     p->bytes[byte] = (unsigned char)(p->bytes[byte] ^ 1 << bit);
-    CHECK_INT(g->write(p->address, p->bytes, p->size), 0);
+    CHECK_INT(gpu_write(g, p->address, p->bytes, p->size), 0);
 }
 
 /* Tests illegal chroma samples at random positions. The GPU must report exactly the samples that the CPU reports. */

@@ -69,7 +69,7 @@ static void make_linear(gpu *g, pixel_picture *p, const pixel_case *c, vmafgpu_p
         start = (uint64_t)(uintptr_t)p->pinned;
     } else {
         test_need(g->take(&p->address, p->size) == 0, "out of device memory");
-        CHECK_INT(g->write(p->address, p->bytes, p->size), 0);
+        CHECK_INT(gpu_write(g, p->address, p->bytes, p->size), 0);
         p->frame.memory = VMAFGPU_MEMORY_DEVICE;
         for (int k = 0; k < plane_count(pixels); k++) {
             const ptrdiff_t offset = (const unsigned char *)p->host.data[k] - (const unsigned char *)p->host.data[0];
@@ -620,6 +620,7 @@ void test_pixels(gpu *g) {
         {128, 48, 8, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR, 's', 0},
         {131, 37, 8, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_PLANAR, 'a', 0},
         {97, 35, 10, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 'a', 0},
+        {98, 36, 10, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_SEMIPLANAR_HIGH, 's', 0},
         {70, 34, 12, VMAFGPU_CHROMA_422, VMAFGPU_LAYOUT_PLANAR, 's', 0},
         {67, 33, 16, VMAFGPU_CHROMA_444, VMAFGPU_LAYOUT_SEMIPLANAR, 's', 0},
         {64, 32, 10, VMAFGPU_CHROMA_420, VMAFGPU_LAYOUT_PLANAR, 's', 1},

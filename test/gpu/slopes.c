@@ -3,6 +3,7 @@
  * differences. */
 #include <math.h>
 #include "gpu.h"
+#include "../slopes.h"
 
 enum { GUARD = 0xa5, PAD = 24 };
 
@@ -57,7 +58,7 @@ static void check_memory(gpu *g, vmafgpu *v, const slopes_case *c, const float *
     }
     if (kind == VMAFGPU_MEMORY_DEVICE) {
         test_need(g->take(&device, all) == 0, "out of device memory");
-        CHECK_INT(g->write(device, bytes, all), 0);
+        CHECK_INT(gpu_write(g, device, bytes, all), 0);
     }
     unsigned char *to = device ? (unsigned char *)(uintptr_t)device : pinned ? pinned : bytes;
     if (!CHECK_INT(vmafgpu_edit_slopes(v, (float *)(void *)(to + first), pitch, kind), VMAFGPU_OK))
@@ -152,6 +153,50 @@ static void check_slopes(gpu *g, const slopes_case *c, uint32_t seed) {
     film_free(&f);
 }
 
+/* Compares the slopes of fixed pictures with the hash that test_slopes.c checks on the CPU. */
+static void check_golden(gpu *g) {
+    uint64_t hash = HASH_BEGIN;
+    where("golden slopes");
+    for (int i = 0; i < GOLDEN_SLOPES; i++) {
+        const golden_slopes *c = &golden_slopes_cases[i];
+        pair p = make_pair(c->w, c->h, c->depth, c->kind, i);
+        const int count = p.w * p.h;
+        float *slopes = (float *)calloc((size_t)count, sizeof *slopes);
+        vmafgpu_frame frames[2];
+        vmafgpu_model_config model;
+        vmafgpu_config config = VMAFGPU_INIT;
+        test_need(slopes != NULL, "out of memory");
+        memset(&model, 0, sizeof model);
+        model.version = c->model;
+        config.width = p.w;
+        config.height = p.h;
+        config.bit_depth = p.depth;
+        config.bytes_per_sample = 2;
+        config.chroma = VMAFGPU_CHROMA_400;
+        config.models = &model;
+        config.model_count = 1;
+        config.max_edit_size = 16;
+        config.slopes = 1;
+        config.backend = g->vendor->backend;
+        config.gpu.driver_path = g->driver_path;
+        config.gpu.kernels_path = g->kernels_path;
+        config.gpu.skip_self_test = g->is_slow;
+        vmafgpu *v = open_checked(&config);
+        memset(frames, 0, sizeof frames);
+        for (int k = 0; k < 2; k++)
+            frames[k].data[0] = p.side[k];
+        CHECK_INT(vmafgpu_edit_begin(v, &frames[0], &frames[1], NULL, NULL, NULL), VMAFGPU_OK);
+        check_on_gpu(g, v);
+        CHECK_INT(vmafgpu_edit_slopes(v, slopes, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        vmafgpu_close(v);
+        hash = hash_floats(slopes, count, hash);
+        free(slopes);
+        free_pair(&p);
+    }
+    if (!CHECK(hash == GOLDEN_SLOPES_HASH))
+        printf("the hash is %016" PRIx64 "\n", hash);
+}
+
 static void check_random(gpu *g, int count) {
     static const char *const contents[] = { "texture+mix", "noise+grain",     "texture+blur", "blocks+mix",
                                             "lines+grain", "texture+stretch", "flat+grain",   "black+faint" };
@@ -194,7 +239,7 @@ static void check_refused(gpu *g) {
     vmafgpu_config config = slopes_config(g, &f, &c, &small, &model);
     const vmafgpu_frame reference = film_frame(&f, 0, 0), distorted = film_frame(&f, 0, 1);
     float *slopes = (float *)malloc(sizeof(float) * 100 * 70);
-    uint64_t device;
+    uint64_t device = 0;
     test_need(slopes && g->take(&device, 100 * 70 * sizeof(float)) == 0, "out of memory");
     float *on_device = (float *)(uintptr_t)device;
     where("rejected slopes");
@@ -271,7 +316,7 @@ static void check_pairs(gpu *g, const slopes_case *c, uint32_t seed, int block, 
         for (size_t k = 0; k < samples; k++)
             slopes[i][k] = -7;
         memcpy(pinned[i], slopes[i], size);
-        CHECK_INT(g->write(device[i], slopes[i], size), 0);
+        CHECK_INT(gpu_write(g, device[i], slopes[i], size), 0);
         if (block && i % 2)
             CHECK_INT(vmafgpu_request_map(v[0], maps[0][i], VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
         CHECK_INT(vmafgpu_slopes_next(v[0],
@@ -400,6 +445,7 @@ void test_slopes(gpu *g) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         if (!g->is_slow || cases[i].width < 300)
             check_slopes(g, &cases[i], (uint32_t)i + 1);
+    check_golden(g);
     check_random(g, g->is_slow ? 24 : 400);
     check_refused(g);
     check_live(g);

@@ -4,6 +4,7 @@
 # found. All faults take 25 minutes on two processors and 4 minutes on sixteen; this is not part of `make test`.
 #
 #     test/planted.sh BUILD [NAME...]       all faults, or the faults whose names match these patterns ('kernel_*')
+#     test/planted.sh BUILD sound [NAME...] runs the same tests without the faults; they must pass
 #     test/planted.sh measure               faults per section, and how many more are needed to reach one per 100 lines
 #     test/planted.sh texts                 only checks that planted.txt, PLANTED.md and the sources agree
 #
@@ -65,6 +66,11 @@ esac
 # ---- what each finder needs ----
 
 rm -rf "$build/planted"
+sound=
+if [ "$1" = sound ]; then
+    sound=1
+    shift
+fi
 mkdir -p "$build/planted/claimed" "$build/planted/logs" "$build/planted/results" || exit 1
 work=$(cd "$build/planted" && pwd)
 : > "$work/faults"
@@ -112,6 +118,12 @@ lacks() {
         nvidia-smi -L 2> /dev/null | grep -q '^GPU' || echo 'an NVIDIA GPU' ;;
     esac
 }
+
+# Without faults, each finder runs once. Its name takes the place of the name of a fault, and there is no script.
+if [ -n "$sound" ]; then
+    awk '!seen[$3]++ { name = $3; gsub(/:/, "_", name); print name, $2, $3 }' "$work/faults" > "$work/finders"
+    mv "$work/finders" "$work/faults"
+fi
 
 # The kernels for a real GPU take longest, so these faults come first.
 { grep ' card:' "$work/faults"; grep -v ' card:' "$work/faults"; } > "$work/sorted"
@@ -234,7 +246,7 @@ plant() {
         return
     fi
     sed "$4" "$work/tree/$2" > "$2"
-    if cmp -s "$work/tree/$2" "$2"; then
+    if [ -z "$sound" ] && cmp -s "$work/tree/$2" "$2"; then
         echo "unplanted NOT PLANTED: $unchanged"
         return
     fi
@@ -245,7 +257,11 @@ plant() {
     rm -rf "$work/$1" "$work/$1.o" "$work/$1.so" "$work/$1.wasm" "$work/$1.ptx"
     where=$(grep -a -m 1 '^test/.*: \[' "$log" | sed -e 's/^[^[]*\[\([^]]\{1,\}\)\].*/\1/' -e 's/^[^[]*\[\] //' |
         cut -c 1-70)
-    if [ $status -eq 200 ] && grep -q 'static_assert\|static assertion' "$log"; then
+    if [ -n "$sound" ] && [ $status -eq 0 ]; then
+        echo "found $3 passes"
+    elif [ -n "$sound" ]; then
+        echo "missed $3 FAILS WITHOUT A FAULT (exit status $status): $where"
+    elif [ $status -eq 200 ] && grep -q 'static_assert\|static assertion' "$log"; then
         echo "found the compiler: $(grep -m 1 -o 'error: .*' "$log")"
     elif [ $status -eq 200 ]; then
         echo "unplanted NOT PLANTED: the build fails: $(grep -m 1 -o 'error: .*' "$log")"
@@ -309,5 +325,9 @@ if [ -s "$work/wrong" ]; then
     echo
     cat "$work/wrong"
 fi
-echo "$found found, $missed missed, $unplanted not planted, $skipped not run"
+if [ -n "$sound" ]; then
+    echo "$found finders pass without a fault, $((missed + unplanted)) fail, $skipped not run"
+else
+    echo "$found found, $missed missed, $unplanted not planted, $skipped not run"
+fi
 [ $((missed + unplanted)) -eq 0 ]

@@ -71,7 +71,7 @@ if [ "$1" = sound ]; then
     sound=1
     shift
 fi
-mkdir -p "$build/planted/claimed" "$build/planted/logs" "$build/planted/results" || exit 1
+mkdir -p "$build/planted/claimed" "$build/planted/logs" "$build/planted/out" "$build/planted/results" || exit 1
 work=$(cd "$build/planted" && pwd)
 : > "$work/faults"
 faults | while read -r line; do
@@ -251,10 +251,10 @@ plant() {
         return
     fi
     log=$work/logs/$1
-    find "$3" "$work/$1" > "$log" 2>&1 < /dev/null
+    find "$3" "$work/out/$1" > "$log" 2>&1 < /dev/null
     status=$?
     cp "$work/tree/$2" "$2"
-    rm -rf "$work/$1" "$work/$1.o" "$work/$1.so" "$work/$1.wasm" "$work/$1.ptx"
+    rm -rf "$work/out/$1" "$work/out/$1".*
     where=$(grep -a -m 1 '^test/.*: \[' "$log" | sed -e 's/^[^[]*\[\([^]]\{1,\}\)\].*/\1/' -e 's/^[^[]*\[\] //' |
         cut -c 1-70)
     if [ -n "$sound" ] && [ $status -eq 0 ]; then
@@ -276,6 +276,11 @@ plant() {
     fi
 }
 
+# line NAME RESULT: prints the line of a fault in the table, cut off so that it fits in 120 columns
+line() {
+    echo "$(echo "| $1 | ${2#* }" | cut -c 1-118 | sed 's/ *$//') |"
+}
+
 # job NUMBER: plants faults until none is left. The faults that have been started have a folder in claimed/.
 job() {
     cp -R "$work/tree" "$work/tree.$1" && cd "$work/tree.$1" || return 1
@@ -284,7 +289,7 @@ job() {
         begin=$(date +%s)
         result=$(plant "$name" "$file" "$finder" "$script")
         echo "$result" > "$work/results/$name"
-        echo "| $name | ${result#* } |"
+        line "$name" "$result"
         echo "$(($(date +%s) - begin)) $name" >> "$work/seconds"
     done < "$work/faults"
     rm -rf "$work/tree.$1"
@@ -312,7 +317,7 @@ skipped=0
 : > "$work/wrong"
 while read -r name _; do
     result=$(cat "$work/results/$name" 2> /dev/null || echo 'unplanted NOT PLANTED: the script was stopped')
-    echo "| $name | ${result#* } |" >> "$work/table.md"
+    line "$name" "$result" >> "$work/table.md"
     case $result in
     found*) found=$((found + 1)) ;;
     missed*) missed=$((missed + 1)) ;;

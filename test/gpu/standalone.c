@@ -242,7 +242,7 @@ void test_standalone_lost(gpu *g) {
             where("a failure with frame %d, %d bits, '%s' bytes %d shift %d", at, m->depth, m->how.kinds,
                   m->how.bytes_per_sample, m->how.shift);
             for (int i = 0; context && i < f.clip.frames; i++) {
-                /* In some cases, the GPU has finished all earlier pairs, so the CPU starts in the middle of the clip. */
+                /* If the GPU has finished all earlier pairs, the CPU starts in the middle of the clip. */
                 if (i == at && at % 3 == 2)
                     CHECK_INT(vmafgpu_wait(context, -1), VMAFGPU_OK);
                 if (i == at)

@@ -87,7 +87,7 @@ TEST_KERNEL(test_tridiagonalise, EigenLaunch, LANES) {
         store(launch.lines + SPEED_SIDE + lane, m.e[lane]);
 }
 
-/* Compares the numerator terms of VIF with their definition: counts those that are said to be sure and differ. */
+/* Compares the numerator terms of VIF with their definition. A term that is sure must not differ from it. */
 struct LevelsLaunch {
     vmafgpu__vif_gain gain;
     const int32_t *s1, *s2, *s12;
@@ -375,12 +375,13 @@ void test_levels() {
         LevelsLaunch launch = {};
         int wrongs = 0, sures = 0;
         for (uint32_t i = 0; i < COUNT; i++) {
-            const int32_t variance = VMAFGPU__VIF_NOISE + static_cast<int32_t>(source.below(round % 3 == 2 ? 1u << 20
-                                                                                          : 900000000u));
+            const int32_t variance =
+                VMAFGPU__VIF_NOISE + static_cast<int32_t>(source.below(round % 3 == 2 ? 1u << 20 : 900000000u));
             const int32_t apart = static_cast<int32_t>(source.below(round % 3 == 0 ? 256 : 4096));
             s1[i] = variance;
             s12[i] = round % 3 == 1 ? static_cast<int32_t>(source.below(static_cast<uint32_t>(variance)))
-                                    : round & 1 ? variance - apart : variance / 2 + apart;
+                     : round & 1    ? variance - apart
+                                    : variance / 2 + apart;
             s12[i] = s12[i] > 0 ? s12[i] : 1;
             const int64_t square = int64_t{ s12[i] } * s12[i] / variance;
             s2[i] = static_cast<int32_t>(square + 1 + source.below(3));

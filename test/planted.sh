@@ -1,28 +1,43 @@
 #!/bin/sh
-# Shows that the tests can fail: plants the faults of planted.txt in a copy of the sources, one by one, and runs the
-# test that must find each fault. Prints the table of PLANTED.md. It takes a quarter of an hour and is not part of
-# `make test`.
+# Shows that the tests can fail: plants the faults of planted.txt in copies of the sources, one by one, and runs the
+# test that must find each fault. Prints one line per fault as soon as its test ends, then all faults that were not
+# found. All faults take half an hour on two processors and four minutes on 32; this is not part of `make test`.
 #
-#     test/planted.sh BUILD [NAME...]       all faults, or the faults with these names; CC and CXX name the compilers
+#     test/planted.sh BUILD [NAME...]       all faults, or the faults whose names match these patterns ('kernel_*')
+#     test/planted.sh BUILD sound [NAME...] runs the same tests without the faults; they must pass
 #     test/planted.sh measure               faults per section, and how many more are needed to reach one per 100 lines
 #     test/planted.sh texts                 only checks that planted.txt, PLANTED.md and the sources agree
+#
+# JOBS is the number of faults that run at the same time (default: one per processor). LIMIT is the number of seconds
+# after which a build or a test is stopped (default: 300); a test that is stopped has not found its fault. CC and CXX
+# name the compilers. The exit status is 0 if each fault was found. A fault whose tools or files are missing does not
+# count.
+# BUILD/planted/table.md receives the lines for PLANTED.md, and BUILD/planted/logs the output of the tests.
 build=$1
-shift
-cc="${CC:-cc} -std=c99 -w"
+[ $# -eq 0 ] || shift
+cc="${CC:-cc} -std=c99 -w -O0"
 cxx="${CXX:-c++} -std=c++17 -O0 -w -ffp-contract=off -fPIC -fvisibility=hidden"
 libs='-lm -lpthread -ldl'
+limit=${LIMIT:-300}
+jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)}
 export TEST_FIRST=1   # one failure is enough
 
-unchanged='NOT PLANTED: the script changes nothing'
-passed=0
-failed=0
+unchanged='the script changes nothing'
+# Tests print these words if the machine lacks the files or the instruction set that they need.
+absent='\(\.\./shared\|avx512\)'
 
 # faults: prints the lines of planted.txt that describe a fault
 faults() {
     grep '^[a-z]' test/planted.txt
 }
 
-if [ "$build" = texts ]; then
+case $build in
+'')
+    sed -n '2,/^build=/s/^# \{0,1\}//p' "$0"
+    exit 2 ;;
+texts)
+    passed=0
+    failed=0
     while read -r name file _ script; do
         wrong=
         sed "$script" "$file" | cmp -s - "$file" && wrong=$unchanged
@@ -41,152 +56,294 @@ END
     done
     echo "$passed passed, $failed failed"
     [ "$failed" -eq 0 ]
-    exit
-fi
-
-# For each section, prints how many faults are in its kernels and vector code, and how many more are needed to reach one
-# fault per 100 lines. A fault belongs to the section in which its script changes the file.
-if [ "$build" = measure ]; then
+    exit ;;
+measure)
+    # For each section, prints how many faults are in its kernels and vector code, and how many more are needed to reach
+    # one fault per 100 lines. A fault belongs to the section in which its script changes the file.
     faults | while read -r name file _ script; do
         sed "$script" "$file" | diff "$file" - | sed -n "1s/^\\([0-9]*\\).*/$file \\1/p"
     done | awk -f test/planted_density.awk - vmafgpu.h vmafgpu_kernels.cu
-    exit
-fi
+    exit ;;
+esac
+
+# ---- what each finder needs ----
 
 rm -rf "$build/planted"
-mkdir -p "$build/planted/test" || exit 1
+sound=
+if [ "$1" = sound ]; then
+    sound=1
+    shift
+fi
+mkdir -p "$build/planted/claimed" "$build/planted/logs" "$build/planted/out" "$build/planted/results" || exit 1
 work=$(cd "$build/planted" && pwd)
-mkdir -p "$work/tree"
+: > "$work/faults"
+faults | while read -r line; do
+    name=${line%% *}
+    wanted=$([ $# -gt 0 ] || echo 1)
+    for pattern; do
+        # shellcheck disable=SC2254 # the argument is a pattern
+        case $name in $pattern) wanted=1 ;; esac
+    done
+    [ -z "$wanted" ] || echo "$line" >> "$work/faults"
+done
+for pattern; do
+    while read -r name _; do
+        # shellcheck disable=SC2254 # the argument is a pattern
+        case $name in $pattern) continue 2 ;; esac
+    done < "$work/faults"
+    echo "test/planted.sh: no fault has this name ($pattern)" >&2
+    exit 2
+done
+
+# is_whole TEST: whether a test program contains the implementation, so that it is one source file
+is_whole() {
+    grep -q 'define VMAFGPU_IMPLEMENTATION' "test/$1.c"
+}
+
+# parts FINDER: prints the files that are the same for each fault of the finder
+parts() {
+    case $1 in
+    wasm:* | reductions) ;;
+    test_*) is_whole "$1" || echo "$work/$1.o $work/video.o" ;;
+    fuzz_api) echo "$work/fuzz_api.o" ;;
+    fuzz_api:cuda) echo "$work/fuzz_api.o $work/cuda.so" ;;
+    cuda:*) echo "$work/test_gpu.a $work/cuda.so" ;;
+    hip:*) echo "$work/test_gpu.a $work/hip.so" ;;
+    amd:*) echo "$work/test_gpu $work/hip64.o" ;;
+    card:*) echo "$work/test_gpu" ;;
+    *) echo "$work/test_gpu $work/cuda32.o" ;;
+    esac
+}
+
+# lacks FINDER: prints the tool that the finder needs and that is missing
+lacks() {
+    case $1 in
+    wasm:*)
+        command -v clang-19 > /dev/null || echo clang-19
+        command -v node > /dev/null || echo node ;;
+    card:*)
+        nvidia-smi -L 2> /dev/null | grep -q '^GPU' || echo 'an NVIDIA GPU' ;;
+    esac
+}
+
+# Without faults, each finder runs once. Its name takes the place of the name of a fault, and there is no script.
+if [ -n "$sound" ]; then
+    awk '!seen[$3]++ { name = $3; gsub(/:/, "_", name); print name, $2, $3 }' "$work/faults" > "$work/finders"
+    mv "$work/finders" "$work/faults"
+fi
+
+# The kernels for a real GPU take longest, so these faults come first.
+{ grep ' card:' "$work/faults"; grep -v ' card:' "$work/faults"; } > "$work/sorted"
+mv "$work/sorted" "$work/faults"
+
+# Copies what the finders read. Each of the parallel jobs plants its faults in a copy of its own.
+mkdir "$work/tree"
 cp -R Makefile vmafgpu.h vmafgpu_kernels.cu vmafgpu_kernels.hip models examples test "$work/tree/" || exit 1
 ln -s "$(cd .. && pwd)/shared" "$work/shared" 2> /dev/null
 cd "$work/tree" || exit 1
-
-# The tests, the simulated drivers, and the kernels without faults are built once.
-printf '.version 8.0\n.target sm_75\n// end of vmafgpu kernels\n' > "$work/plain.ptx"
-printf '.version 8.0\n.target sm_80\n// end of vmafgpu kernels\n' > "$work/matrix.ptx"
-parts=
-for part in test/gpu/*.c; do
-    object=$work/$(basename "$part" .c).o
-    # internal.c contains the implementation, so it is built for each fault.
-    [ "$part" = test/gpu/internal.c ] || parts="$parts $object"
-    $cc -O0 -c -o "$object" "$part" || exit 1
-done
-for lanes in 32 64; do
-    $cxx -DLANES=$lanes -c -o "$work/cuda$lanes.o" test/simulated/cuda.cpp || exit 1
-    $cxx -DLANES=$lanes -c -o "$work/hip$lanes.o" test/simulated/hip.cpp || exit 1
-done
-hip='-DSIMULATED_KERNELS="../../vmafgpu_kernels.hip"'
-kernels() { # OUTPUT IMAGE
-    case $2 in
-    plain) $cxx -DLANES=32 -c -o "$1" test/simulated/kernels.cpp ;;
-    matrix) $cxx -DLANES=32 -DGPU_MATRIX -c -o "$1" test/simulated/kernels.cpp ;;
-    amd) $cxx -DLANES=64 -DGPU_MATRIX_16 "$hip" -c -o "$1" test/simulated/kernels.cpp ;;
-    esac
-}
-library() { # OUTPUT PLAIN MATRIX
-    $cxx -shared -o "$1" "$2" "$3" "$work/cuda32.o" -lpthread
-}
-for image in plain matrix amd; do
-    kernels "$work/$image.o" $image || exit 1
-done
-library "$work/cuda.so" "$work/plain.o" "$work/matrix.o" || exit 1
-$cxx -shared -o "$work/hip.so" "$work/amd.o" "$work/hip64.o" -lpthread || exit 1
-$cc -O0 -o "$work/test_gpu" test/test_gpu.c $parts "$work/internal.o" $libs || exit 1
-
-# The images for HIP and for fuzz_api.
 test/simulated/images.sh "$work" || exit 1
-
-on_gpu() { # PROGRAM VENDOR LIBRARY IMAGE GROUP
-    VMAFGPU_TEST_BACKEND=$2 VMAFGPU_TEST_DRIVER=$3 VMAFGPU_TEST_KERNELS=$4 timeout 300 "$1" "$5"
+hip='-DSIMULATED_KERNELS="../../vmafgpu_kernels.hip"'
+group_objects=
+for part in test/gpu/*.c; do
+    # internal.c contains the implementation, so it is built for each fault.
+    [ "$part" = test/gpu/internal.c ] || group_objects="$group_objects $work/gpu_$(basename "$part" .c).o"
+done
+cat > "$work/parts.mk" <<END
+kernels = test/simulated/kernels.cpp
+$work/%.o: test/%.c; $cc -c -o \$@ \$<
+$work/gpu_%.o: test/gpu/%.c; $cc -c -o \$@ \$<
+$work/video.o: examples/tool/video.c; $cc -c -o \$@ \$<
+$work/fuzz_api.o: test/fuzz/fuzz_api.c; $cc -c -o \$@ \$<
+$work/gpu_internal.o: test/gpu/internal.c; $cc -DVMAFGPU_NO_SIMD -c -o \$@ \$<
+$work/test_gpu.a: $group_objects $work/test_gpu.o; ar rc \$@ \$^
+$work/test_gpu: $work/gpu_internal.o $work/test_gpu.a; $cc -o \$@ \$^ $libs
+$work/cuda32.o: test/simulated/cuda.cpp; $cxx -DLANES=32 -c -o \$@ \$<
+$work/hip64.o: test/simulated/hip.cpp; $cxx -DLANES=64 -c -o \$@ \$<
+$work/matrix.o: \$(kernels); $cxx -DLANES=32 -DGPU_MATRIX -c -o \$@ \$<
+$work/amd.o: \$(kernels); $cxx -DLANES=64 -DGPU_MATRIX_16 '$hip' -c -o \$@ \$<
+$work/cuda.so: $work/matrix.o $work/cuda32.o; $cxx -shared -o \$@ \$^ -lpthread
+$work/hip.so: $work/amd.o $work/hip64.o; $cxx -shared -o \$@ \$^ -lpthread
+END
+wanted=$(while read -r _ _ finder _; do
+    [ -n "$(lacks "$finder")" ] || parts "$finder"
+done < "$work/faults" | tr ' ' '\n' | sort -u)
+# shellcheck disable=SC2086
+[ -z "$wanted" ] || make -s -j "$jobs" -f "$work/parts.mk" $wanted > "$work/logs/parts" 2>&1 < /dev/null || {
+    cat "$work/logs/parts"
+    echo 'test/planted.sh: cannot build the programs without faults' >&2
+    exit 1
 }
 
-# find FINDER NAME: builds the changed part and runs the finder. Returns its status, or 200 if the build failed.
+# ---- one fault ----
+
+# The compilers and the test programs run through these two functions, which stop them after the time limit.
+bounded() {
+    timeout "$limit" "$@"
+}
+on_gpu() { # PROGRAM VENDOR LIBRARY IMAGE GROUP
+    VMAFGPU_TEST_BACKEND=$2 VMAFGPU_TEST_DRIVER=$3 VMAFGPU_TEST_KERNELS=$4 bounded "$1" "$5"
+}
+
+# find FINDER OUT: builds the changed part and runs the finder. Returns its status, or 200 if the build failed. Files of
+# the fault have names that begin with OUT.
 find() {
     group=${1#*:}
     case $1 in
-    test_levels | test_private | test_float_ssim | test_edges | test_blobs | test_pixels)
-        $cc -O0 -o "$work/$2" "test/$1.c" $libs || return 200
-        timeout 300 "$work/$2" ;;
     wasm:*)
-        make BUILD="$work/wasm" CC='clang-19 --target=wasm32-wasi' CFLAGS='-O1 -msimd128 -D_WASI_EMULATED_MMAN' \
-            LDFLAGS=-Wl,-z,stack-size=1048576 LDLIBS='-lm -lwasi-emulated-mman' "$work/wasm/test/$group" || return 200
-        timeout 300 node --no-warnings test/wasm.mjs "$work/wasm/test/$group" ;;
+        bounded make BUILD="$2.wasm" CC='clang-19 --target=wasm32-wasi' CFLAGS='-O1 -msimd128 -D_WASI_EMULATED_MMAN' \
+            LDFLAGS=-Wl,-z,stack-size=1048576 LDLIBS='-lm -lwasi-emulated-mman' "$2.wasm/test/$group" || return 200
+        bounded node --no-warnings test/wasm.mjs "$2.wasm/test/$group" ;;
     test_*)
-        $cc -O0 -c -o "$work/$2.o" test/implementation.c || return 200
-        $cc -O0 -o "$work/$2" "test/$1.c" examples/tool/video.c "$work/$2.o" $libs || return 200
-        timeout 300 "$work/$2" ;;
-    fuzz_api | fuzz_api:*)
-        $cc -O0 -DVMAFGPU_NO_SIMD -c -o "$work/$2.o" test/implementation.c || return 200
-        $cc -O0 -o "$work/$2" test/fuzz/fuzz_api.c "$work/$2.o" $libs || return 200
-        case $1 in
-        *:cuda) set -- "$2" --backend cuda --driver "$work/cuda.so" --kernels "$work/simulated_80.ptx" ;;
-        *) set -- "$2" ;;
-        esac
-        program=$work/$1
-        shift
-        timeout 300 "$program" --seed 1 --runs 300 "$@" ;;
-    reductions)
-        $cxx -I. -DLANES=32 '-DSIMULATED_KERNELS="../../vmafgpu_kernels.cu"' -o "$work/$2" \
-            test/simulated/reductions.cpp -lpthread || return 200
-        timeout 300 "$work/$2" ;;
-    cuda:* | hip:*)
-        $cc -O0 -c -o "$work/$2.o" test/gpu/internal.c || return 200
-        $cc -O0 -o "$work/$2" test/test_gpu.c $parts "$work/$2.o" $libs || return 200
-        if [ "${1%%:*}" = cuda ]; then
-            on_gpu "$work/$2" cuda "$work/cuda.so" "$work/matrix.ptx" "$group"
+        if is_whole "$1"; then
+            bounded $cc -o "$2" "test/$1.c" $libs || return 200
         else
-            on_gpu "$work/$2" hip "$work/hip.so" "$work/simulated.hsaco" "$group"
-        fi ;;
-    *)
-        kernels "$work/$2.o" "${1%%:*}" || return 200
+            bounded $cc -c -o "$2.o" test/implementation.c || return 200
+            bounded $cc -o "$2" "$work/$1.o" "$work/video.o" "$2.o" $libs || return 200
+        fi
+        bounded "$2" ;;
+    fuzz_api | fuzz_api:*)
+        bounded $cc -DVMAFGPU_NO_SIMD -c -o "$2.o" test/implementation.c || return 200
+        bounded $cc -o "$2" "$work/fuzz_api.o" "$2.o" $libs || return 200
         case $1 in
-        plain:*) library "$work/$2.so" "$work/$2.o" "$work/matrix.o" ;;
-        matrix:*) library "$work/$2.so" "$work/plain.o" "$work/$2.o" ;;
-        amd:*) $cxx -shared -o "$work/$2.so" "$work/$2.o" "$work/hip64.o" -lpthread ;;
-        esac || return 200
-        case $1 in
-        amd:*) on_gpu "$work/test_gpu" hip "$work/$2.so" "$work/simulated.hsaco" "$group" ;;
-        *) on_gpu "$work/test_gpu" cuda "$work/$2.so" "$work/${1%%:*}.ptx" "$group" ;;
+        *:cuda) bounded "$2" --seed 1 --runs 300 --backend cuda --driver "$work/cuda.so" \
+            --kernels "$work/simulated_80.ptx" ;;
+        *) bounded "$2" --seed 1 --runs 300 ;;
         esac ;;
+    reductions)
+        bounded $cxx -I. -DLANES=32 '-DSIMULATED_KERNELS="../../vmafgpu_kernels.cu"' -o "$2" \
+            test/simulated/reductions.cpp -lpthread || return 200
+        bounded "$2" ;;
+    cuda:* | hip:*)
+        bounded $cc -DVMAFGPU_NO_SIMD -c -o "$2.o" test/gpu/internal.c || return 200
+        bounded $cc -o "$2" "$2.o" "$work/test_gpu.a" $libs || return 200
+        if [ "${1%%:*}" = cuda ]; then
+            on_gpu "$2" cuda "$work/cuda.so" "$work/simulated_80.ptx" "$group"
+        else
+            on_gpu "$2" hip "$work/hip.so" "$work/simulated.hsaco" "$group"
+        fi ;;
+    plain:*)
+        bounded $cxx -DLANES=32 -c -o "$2.o" test/simulated/kernels.cpp || return 200
+        bounded $cxx -shared -o "$2.so" "$2.o" "$work/cuda32.o" -lpthread || return 200
+        on_gpu "$work/test_gpu" cuda "$2.so" "$work/simulated_75.ptx" "$group" ;;
+    matrix:*)
+        bounded $cxx -DLANES=32 -DGPU_MATRIX -c -o "$2.o" test/simulated/kernels.cpp || return 200
+        bounded $cxx -shared -o "$2.so" "$2.o" "$work/cuda32.o" -lpthread || return 200
+        on_gpu "$work/test_gpu" cuda "$2.so" "$work/simulated_80.ptx" "$group" ;;
+    amd:*)
+        bounded $cxx -DLANES=64 -DGPU_MATRIX_16 "$hip" -c -o "$2.o" test/simulated/kernels.cpp || return 200
+        bounded $cxx -shared -o "$2.so" "$2.o" "$work/hip64.o" -lpthread || return 200
+        on_gpu "$work/test_gpu" hip "$2.so" "$work/simulated.hsaco" "$group" ;;
+    card:*)
+        SM=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | sed -n '1s/\.//p')
+        export SM
+        { bounded test/make_ptx.sh "$2.ptx" && [ -f "$2.ptx/vmafgpu_kernels.nvidia" ]; } || return 200
+        on_gpu "$work/test_gpu" cuda libcuda.so.1 "$2.ptx/vmafgpu_kernels.nvidia" "$group" ;;
+    *)
+        echo "error: unknown finder ($1)"
+        return 200 ;;
     esac
+}
+
+# plant NAME FILE FINDER SCRIPT: plants a fault in the tree of the current folder, and writes `KIND TEXT` to
+# results/NAME. KIND is found, missed, unplanted or skipped.
+plant() {
+    tool=$(lacks "$3" | head -n 1)
+    if [ -n "$tool" ]; then
+        echo "skipped not run: needs $tool"
+        return
+    fi
+    sed "$4" "$work/tree/$2" > "$2"
+    if [ -z "$sound" ] && cmp -s "$work/tree/$2" "$2"; then
+        echo "unplanted NOT PLANTED: $unchanged"
+        return
+    fi
+    log=$work/logs/$1
+    find "$3" "$work/out/$1" > "$log" 2>&1 < /dev/null
+    status=$?
+    cp "$work/tree/$2" "$2"
+    rm -rf "$work/out/$1" "$work/out/$1".*
+    where=$(grep -a -m 1 '^test/.*: \[' "$log" | sed -e 's/^[^[]*\[\([^]]\{1,\}\)\].*/\1/' -e 's/^[^[]*\[\] //' |
+        cut -c 1-70)
+    if [ -n "$sound" ] && [ $status -eq 0 ]; then
+        echo "found $3 passes"
+    elif [ -n "$sound" ]; then
+        echo "missed $3 FAILS WITHOUT A FAULT (exit status $status): $where"
+    elif [ $status -eq 200 ] && grep -q 'static_assert\|static assertion' "$log"; then
+        echo "found the compiler: $(grep -m 1 -o 'error: .*' "$log")"
+    elif [ $status -eq 200 ]; then
+        error=$(grep -m 1 -o 'error: .*' "$log")
+        echo "unplanted NOT PLANTED: the build fails: ${error:-see logs/$1; is $limit seconds too short?}"
+    elif [ $status -eq 124 ]; then
+        echo "missed NOT FOUND by $3: still running after $limit seconds"
+    elif [ $status -ne 0 ]; then
+        echo "found $3: ${where:-a crash}"
+    elif grep -q "^skipped: .*$absent" "$log"; then
+        echo "skipped not run: $(grep -m 1 "^skipped: .*$absent" "$log")"
+    else
+        echo "missed NOT FOUND by $3"
+    fi
+}
+
+# line NAME RESULT: prints the line of a fault in the table, cut off so that it fits in 120 columns
+line() {
+    echo "$(echo "| $1 | ${2#* }" | cut -c 1-118 | sed 's/ *$//') |"
+}
+
+# job NUMBER: plants faults until none is left. The faults that have been started have a folder in claimed/.
+job() {
+    cp -R "$work/tree" "$work/tree.$1" && cd "$work/tree.$1" || return 1
+    while read -r name file finder script; do
+        mkdir "$work/claimed/$name" 2> /dev/null || continue
+        begin=$(date +%s)
+        result=$(plant "$name" "$file" "$finder" "$script")
+        echo "$result" > "$work/results/$name"
+        line "$name" "$result"
+        echo "$(($(date +%s) - begin)) $name" >> "$work/seconds"
+    done < "$work/faults"
+    rm -rf "$work/tree.$1"
 }
 
 echo '| fault | found by |'
 echo '| --- | --- |'
-faults > "$work/faults"
-while read -r name file finder script; do
-    case " $* " in
-    '  ' | *" $name "*) ;;
-    *) continue ;;
+number=0
+workers=
+trap 'kill $workers 2> /dev/null; exit 130' HUP INT TERM
+while [ $number -lt "$jobs" ]; do
+    number=$((number + 1))
+    job $number &
+    workers="$workers $!"
+done
+wait
+
+# ---- summary ----
+
+found=0
+missed=0
+unplanted=0
+skipped=0
+{
+    echo '| fault | found by |'
+    echo '| --- | --- |'
+} > "$work/table.md"
+: > "$work/wrong"
+while read -r name _; do
+    result=$(cat "$work/results/$name" 2> /dev/null || echo 'unplanted NOT PLANTED: the script was stopped')
+    line "$name" "$result" >> "$work/table.md"
+    case $result in
+    found*) found=$((found + 1)) ;;
+    missed*) missed=$((missed + 1)) ;;
+    skipped*) skipped=$((skipped + 1)) ;;
+    *) unplanted=$((unplanted + 1)) ;;
     esac
-    cp "$file" "$work/whole"
-    sed "$script" "$work/whole" > "$file"
-    if cmp -s "$work/whole" "$file"; then
-        result=$unchanged
-        failed=$((failed + 1))
-    else
-        find "$finder" "$name" > "$work/$name.log" 2>&1 < /dev/null
-        status=$?
-        where=$(grep -m 1 '^test/.*: \[' "$work/$name.log" | sed -e 's/^[^[]*\[\([^]]\{1,\}\)\].*/\1/' \
-            -e 's/^[^[]*\[\] //' |
-            cut -c 1-70)
-        if [ $status -eq 200 ]; then
-            result="the compiler: $(grep -m 1 -o 'error: .*' "$work/$name.log")"
-            failed=$((failed + 1))
-            grep -q 'static_assert\|static assertion' "$work/$name.log" && failed=$((failed - 1)) &&
-                passed=$((passed + 1))
-        elif [ $status -ne 0 ]; then
-            passed=$((passed + 1))
-            result="$finder: ${where:-a crash}"
-            [ $status -ne 124 ] || result="$finder: a timeout"
-        else
-            failed=$((failed + 1))
-            result="NOT FOUND by $finder"
-        fi
-    fi
-    echo "| $name | $result |"
-    cp "$work/whole" "$file"
-    rm -f "$work/$name" "$work/$name.o" "$work/$name.so"
+    case $result in found*) ;; *) echo "$name: ${result#* }" >> "$work/wrong" ;; esac
 done < "$work/faults"
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+if [ -s "$work/wrong" ]; then
+    echo
+    cat "$work/wrong"
+fi
+if [ -n "$sound" ]; then
+    echo "$found finders pass without a fault, $((missed + unplanted)) fail, $skipped not run"
+else
+    echo "$found found, $missed missed, $unplanted not planted, $skipped not run"
+fi
+[ $((missed + unplanted)) -eq 0 ]

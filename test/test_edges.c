@@ -150,6 +150,41 @@ static void test_everything(void) {
     check_everything("texture+same", 217, 176, 10, 420);
 }
 
+/* Checks that motion2 of float_motion is the smaller one of the motions of a frame and of the next frame. */
+static void test_smaller_motion(void) {
+    enum { FRAMES = 12 };
+    static const vmafgpu_feature_config feature = { "float_motion", "debug=true" };
+    film f = film_make("texture+mix", 96, 80, 8, FRAMES, 3);
+    vmafgpu_config config = film_config(&f);
+    int own = -1, smaller = -1, rises = 0;
+    config.backend = VMAFGPU_BACKEND_CPU;
+    config.features_only = 1;
+    config.features = &feature;
+    config.feature_count = 1;
+    /* Copies of the preceding reference give some frames a motion of 0. */
+    for (int i = 3; i < FRAMES; i += 3)
+        memcpy(f.luma + (size_t)(2 * i) * f.plane_bytes, f.luma + (size_t)(2 * i - 2) * f.plane_bytes, f.plane_bytes);
+    vmafgpu *context = open_checked(&config);
+    scores got = film_score(&f, &config);
+    for (int k = 0; context && k < got.columns; k++) {
+        const char *name = vmafgpu_column_name(context, k);
+        smaller = strstr(name, "motion2") ? k : smaller;
+        own = !strstr(name, "motion2") && !strstr(name, "motion3") ? k : own;
+    }
+    snprintf(test_where, sizeof test_where, "motion2 of float_motion");
+    test_need(own >= 0 && smaller >= 0 && got.rows == FRAMES, "columns of float_motion");
+    for (int i = 1; i < FRAMES; i++) {
+        const double *row = got.values + i * got.columns;
+        const double next = i + 1 < FRAMES ? row[got.columns + own] : row[own];
+        CHECK_BITS(row[smaller], next < row[own] ? next : row[own]);
+        rises += next > row[own];
+    }
+    CHECK(rises > 1 && rises < FRAMES - 2);
+    vmafgpu_close(context);
+    scores_free(&got);
+    film_free(&f);
+}
+
 /* ---- each option at its limits ---- */
 
 /* Option values that are within the limits but are rejected for these pictures, each with words from the message. */
@@ -635,6 +670,7 @@ static void test_noise_variance(void) {
 int main(void) {
     test_noise_variance();
     test_everything();
+    test_smaller_motion();
     test_options();
     test_limits();
     test_float_adm();

@@ -508,8 +508,9 @@ static void check_written(const image *got, const image *expected, int first, in
 
 /* Returns a sample of a picture of the given kind: 0 full-range noise, 1 only the lowest and the highest value, 2
  * squares, 3 a gradient, 4 a black reference and white distorted frames, 5 chequers with noise in the distorted frame,
- * for which ADM computes products that are 0 or -0, 6 a uniform picture with one bright sample. */
-enum { KINDS = 7 };
+ * for which ADM computes products that are 0 or -0, 6 a uniform picture with one bright sample. ROWS_APART + n has
+ * rows of two values that differ by n, so that all coefficients of a band are equal. */
+enum { KINDS = 7, ROWS_APART = 1000 };
 static uint32_t sample_of(int kind, int side, int x, int y, int w, uint32_t top) {
     const uint32_t bits = random_bits() >> 3;
     switch (kind) {
@@ -519,7 +520,8 @@ static uint32_t sample_of(int kind, int side, int x, int y, int w, uint32_t top)
     case 3: return ((uint32_t)x * top / (uint32_t)w + (bits & 3)) & top;
     case 4: return (uint32_t)(side > 0) * top;
     case 5: return ((x / 8 ^ y / 8) & 1 ? top - top / 16 : top / 16) + (side ? bits % (top / 16) : 0);
-    default: return x == w / 2 && y == w % 7 ? top : top / 3 + (side && bits % 61 == 0);
+    case 6: return x == w / 2 && y == w % 7 ? top : top / 3 + (side && bits % 61 == 0);
+    default: return (uint32_t)((y & 1) * (kind - ROWS_APART));
     }
 }
 
@@ -744,6 +746,56 @@ static void test_bands(const vmafgpu__cpu_functions *level) {
         check_bands(level, i % KINDS, (i % 4 ? i % 4 : 4) * VMAFGPU__VIF_STRIP / (1 + i % 2) + i - 15, 16 + i % 25,
                     depths[i % 5], 0, 1 + i % 3);
     }
+    /* Wide rows of coefficients just below 4096: the largest partial sums of the denominator of ADM. */
+    for (int n = 241; n <= 255; n += 2)
+        check_bands(level, ROWS_APART + n, 2200, 33, 10, 0, 1);
+}
+
+/* Compares the VIF sums of a picture that is so high that the sum of a lane exceeds 32 bits, unless the vector code
+ * delivers its sums in time. All rows have the same address. */
+static void test_high_picture(const vmafgpu__cpu_functions *level) {
+    enum { WIDTH = 64, HEIGHT = 60000 };
+    const vmafgpu__cpu_functions *sides[2] = { level, &vmafgpu__functions_scalar };
+    vmafgpu__vif_sums sums[2];
+    uint8_t row[WIDTH];
+    vmafgpu_config config;
+    memset(&config, 0, sizeof config);
+    memset(sums, 0, sizeof sums);
+    config.width = config.height = WIDTH;
+    config.bit_depth = 8;
+    config.backend = VMAFGPU_BACKEND_CPU;
+    config.cpumask = ALL_OFF;
+    vmafgpu *v = open_checked(&config);
+    test_need(v != NULL, "cannot open a context");
+    for (int x = 0; x < WIDTH; x++)
+        row[x] = x & 1 ? 255 : 0;
+    for (int k = 0; k < 2; k++) {
+        vmafgpu__vif_sums *to = &sums[k];
+        vmafgpu__vif_picture distorted;
+        vmafgpu__vif_job job;
+        block scratch = block_make(sides[k]->vif->scratch_size(WIDTH, 1, 1), 0xa5);
+        memset(&job, 0, sizeof job);
+        memset(&distorted, 0, sizeof distorted);
+        distorted.row = row;
+        job.reference = distorted;
+        job.distorted = &distorted;
+        job.distorted_count = 1;
+        job.bit_depth = 8;
+        job.w = WIDTH;
+        job.h = job.end = HEIGHT;
+        job.plan = &v->plan;
+        job.log_table = sides[k]->vif->log_entries ? v->cpu->log_table : NULL;
+        job.scratch = scratch.bytes;
+        job.widest = vmafgpu__vif_strip_width(1, 1);
+        sides[k]->vif->rows(&job, &to);
+        block_free(&scratch);
+    }
+    snprintf(test_where, sizeof test_where, "%s vif_rows of a high picture", level->name);
+    CHECK_INT(sums[0].numerator[0], sums[1].numerator[0]);
+    CHECK_INT(sums[0].denominator, sums[1].denominator);
+    CHECK_INT(sums[0].flat_noise, sums[1].flat_noise);
+    CHECK_INT(sums[0].flat_count, sums[1].flat_count);
+    vmafgpu_close(v);
 }
 
 /* ---- functions of CAMBI and SpEED ---- */
@@ -1348,6 +1400,7 @@ static void test_level(const vmafgpu__cpu_functions *level) {
     test_v1_functions(level);
     test_measured_functions(level);
     test_bands(level);
+    test_high_picture(level);
 }
 
 /* Times all functions of an instruction set at one width. */

@@ -326,6 +326,8 @@ void test_illegal(gpu *g) {
             }
             CHECK_INT(vmafgpu_score_pair(context, reel_frame(&r, BAD, 0), reel_frame(&r, BAD, 1), NULL, &score),
                       VMAFGPU_ERROR_FRAME);
+            CHECK_HAS(vmafgpu_last_error(context),
+                      cases[i].side == CLIP_REFERENCE ? "reference: luma sample" : "distorted: luma sample");
             CHECK_INT(vmafgpu_score_pair(context, reel_frame(&r, 0, 0), reel_frame(&r, 0, 1), NULL, &score),
                       VMAFGPU_OK);
             check_on_gpu(g, context);

@@ -87,6 +87,28 @@ TEST_KERNEL(test_tridiagonalise, EigenLaunch, LANES) {
         store(launch.lines + SPEED_SIDE + lane, m.e[lane]);
 }
 
+/* Compares the numerator terms of VIF with their definition. A term that is sure must not differ from it. */
+struct LevelsLaunch {
+    vmafgpu__vif_gain gain;
+    const int32_t *s1, *s2, *s12;
+    uint32_t *wrong, *sure;
+};
+template <bool DOUBLES> GPU_FN void check_levels(const LevelsLaunch &launch) {
+    const uint32_t i = block_x() * block_threads() + thread_index();
+    const int32_t s1 = load(launch.s1 + i), s2 = load(launch.s2 + i), s12 = load(launch.s12 + i);
+    uint32_t n1, n2, right1, right2;
+    const bool is_sure = vif_likely_levels<DOUBLES>(s1, s2, s12, launch.gain, 2, &n1, &n2);
+    vif_levels(s1, s2, s12, launch.gain.limit, &right1, &right2);
+    store(launch.sure + i, static_cast<uint32_t>(is_sure));
+    store(launch.wrong + i, static_cast<uint32_t>(is_sure && (n1 != right1 || n2 != right2)));
+}
+TEST_KERNEL(test_levels_f64, LevelsLaunch, 2 * LANES) {
+    check_levels<true>(launch);
+}
+TEST_KERNEL(test_levels_int, LevelsLaunch, 2 * LANES) {
+    check_levels<false>(launch);
+}
+
 /* ---- memory of the kernels ---- */
 
 template <class T> class Array {
@@ -339,6 +361,53 @@ void test_whole_waves() {
 
 } /* namespace */
 
+/* ---- terms of VIF ---- */
+
+/* Tests numerator terms near the values at which a division in doubles rounds to the other side of an integer:
+ * covariances close to a multiple of the variance, and squares of covariances just above a multiple of it. Pictures
+ * contain such samples too rarely. */
+void test_levels() {
+    enum { THREADS = 2 * LANES, COUNT = 64 * THREADS, ROUNDS = 12 };
+    static const char *const kernels[] = { "test_levels_f64", "test_levels_int" };
+    for (int round = 0; round < ROUNDS; round++) {
+        Array<int32_t> s1(COUNT), s2(COUNT), s12(COUNT);
+        Array<uint32_t> wrong(COUNT), sure(COUNT);
+        LevelsLaunch launch = {};
+        int wrongs = 0, sures = 0;
+        for (uint32_t i = 0; i < COUNT; i++) {
+            const int32_t variance =
+                VMAFGPU__VIF_NOISE + static_cast<int32_t>(source.below(round % 3 == 2 ? 1u << 20 : 900000000u));
+            const int32_t apart = static_cast<int32_t>(source.below(round % 3 == 0 ? 256 : 4096));
+            s1[i] = variance;
+            s12[i] = round % 3 == 1 ? static_cast<int32_t>(source.below(static_cast<uint32_t>(variance)))
+                     : round & 1    ? variance - apart
+                                    : variance / 2 + apart;
+            s12[i] = s12[i] > 0 ? s12[i] : 1;
+            const int64_t square = int64_t{ s12[i] } * s12[i] / variance;
+            s2[i] = static_cast<int32_t>(square + 1 + source.below(3));
+        }
+        /* the values of vmafgpu__vif_gain_of() for the gain limits 1 and 100 */
+        launch.gain.limit = round & 4 ? 1 : 100;
+        launch.gain.any = round & 4 ? 0 : INT32_MAX;
+        launch.gain.shift = round & 4 ? 31 : 6;
+        launch.gain.one = 1;
+        launch.s1 = s1.device;
+        launch.s2 = s2.device;
+        launch.s12 = s12.device;
+        launch.wrong = wrong.device;
+        launch.sure = sure.device;
+        snprintf(test_where, sizeof test_where, "%d lanes, terms of VIF, %s, round %d", LANES, kernels[round / 6],
+                 round);
+        run(kernels[round / 6], COUNT / THREADS, THREADS, 0, &launch);
+        for (uint32_t i = 0; i < COUNT; i++) {
+            wrongs += wrong[i] != 0;
+            sures += sure[i] != 0;
+        }
+        CHECK_INT(wrongs, 0);
+        CHECK(sures > COUNT / 8);
+    }
+}
+
 /* ---- a sum in a fixed order ---- */
 
 /* Functions that compute the i-th c-value of cambi. They differ in how many values are equal and in the range of
@@ -462,6 +531,7 @@ int main() {
         test_tridiagonal();
     }
     test_rows();
+    test_levels();
     test_whole_waves();
     for (const simulated::Order order : { simulated::FORWARD, simulated::REVERSED, simulated::SHUFFLED }) {
         simulated_order(order, 7);

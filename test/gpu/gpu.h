@@ -160,8 +160,8 @@ static inline void gpu_end(gpu *g) {
     }
 }
 
-/* Copies from pageable host memory. The driver can return before the copy is complete, and streams of the library do not
- * wait for it. */
+/* Copies from pageable host memory, and waits. The driver can return before the copy is complete, and streams of the
+ * library do not wait for it. */
 static inline int gpu_write(gpu *g, uint64_t to, const void *from, size_t size) {
     const int error = g->write(to, from, size);
     return error || g->is_simulated ? error : g->stream_wait(NULL);

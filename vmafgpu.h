@@ -11132,6 +11132,7 @@ static double vmafgpu__motion_sad(const vmafgpu *v, const vmafgpu__extractor *e,
                                   e->option[VMAFGPU__MOTION_MAX_VAL]);
 }
 
+#if !defined(VMAFGPU_NO_EDITS) || !defined(VMAFGPU_NO_GPU)
 /* Whether `column` is a motion column of this extractor: motion under its name or its debug name, motion2, or
  * motion3. */
 static int vmafgpu__is_motion(const vmafgpu__extractor *e, int column) {
@@ -11139,6 +11140,7 @@ static int vmafgpu__is_motion(const vmafgpu__extractor *e, int column) {
     return e->feature->columns == vmafgpu__motion_columns &&
            ((early >= 0 && early <= (e->option[VMAFGPU__MOTION_DEBUG] != 0)) || late == 0 || late == 1);
 }
+#endif
 
 static double vmafgpu__motion_blend(const vmafgpu__extractor *e, double x) {
     return vmafgpu__blend_motion(x, e->option[VMAFGPU__MOTION_BLEND_FACTOR], e->option[VMAFGPU__MOTION_BLEND_OFFSET],

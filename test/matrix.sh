@@ -154,7 +154,9 @@ vectors='test_levels test_figures test_v1 test_private test_frames test_function
 check 'address and undefined' SANITIZE=address,undefined CC=gcc CFLAGS=-O1
 [ -z "$all" ] || check 'address and undefined, clang' SANITIZE=address,undefined BUILD=build/clang-address CC=clang \
     RUNNER=env
-check 'thread' SANITIZE=thread CFLAGS=-O1
+threads='test_threads test_fuzz_api.sh'
+[ -z "$all" ] || threads=
+check 'thread' SANITIZE=thread CFLAGS=-O1 ${threads:+TESTS="$threads"}
 # The host code with the thread sanitizer, on the simulated GPUs of the first step. All cases would take days.
 [ -z "$all" ] || check 'thread, simulated GPUs' SANITIZE=thread CFLAGS=-O1 DEPTH= TESTS=test_gpu.sh
 # Valgrind 3.19 does not compute fused negated products as the processor does, so this build has no vector code.

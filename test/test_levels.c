@@ -127,11 +127,12 @@ static void test_clips(void) {
                                     { 64, 64 },  { 65, 35 },   { 95, 48 },  { 112, 80 }, { 127, 51 }, { 128, 40 },
                                     { 129, 63 }, { 191, 37 },  { 223, 36 }, { 225, 41 }, { 240, 34 }, { 255, 44 },
                                     { 257, 35 }, { 449, 129 }, { 577, 301 } };
-    const size_t stride = test_depth() == TEST_FEW ? 3 : 1; /* skips some combinations of size and content */
+    const int is_short = test_depth() == TEST_FEW; /* skips most combinations of size and content */
+    const size_t stride = is_short ? 7 : 1;
     for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++)
         for (size_t i = s % stride; i < sizeof whats / sizeof whats[0]; i += stride)
             check_film(whats[i], sizes[s][0], sizes[s][1], depths[(s + i + s * i / 10) % 5], both_models, 2, NULL, 0);
-    for (int i = 0; i < 40; i++)
+    for (int i = 0; i < 40; i += is_short ? 3 : 1)
         check_film(whats[i % 10], 150 + i, 90 - i, depths[i % 5], NULL, 0, options, OPTION_COUNT);
 }
 

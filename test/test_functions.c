@@ -244,13 +244,17 @@ static void compare_results(const char *name, double own, double original, doubl
 }
 
 static void compare_doubles(const vmafgpu__maths *maths, int64_t count) {
+    /* Newer versions (seen with 2.43) return a NaN with the sign bit for negative numbers. */
+    volatile double minus_one = -1;
+    const int has_negative_nan = signbit(log10(minus_one)) != 0;
     seed = 1181783497276652981u;
     for (int64_t i = 0; i < count; i++) {
         double x, y, z;
         x = argument_of_exp(i);
         compare_results("exp", maths->exp(x), exp(x), x, 0);
         x = argument_of_log10(i);
-        compare_results("log10", maths->log10(x), log10(x), x, 0);
+        if (!(x < 0) || !has_negative_nan)
+            compare_results("log10", maths->log10(x), log10(x), x, 0);
         arguments_of_pow(i, &x, &y);
         compare_results("pow", maths->pow(x, y), pow(x, y), x, y);
         arguments_of_fused(i, &x, &y, &z);

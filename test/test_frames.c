@@ -213,6 +213,14 @@ static void test_bad_samples(void) {
     }
 }
 
+/* Returns the word whose bytes are those of a sample in a frame, which are little-endian. */
+static uint16_t word_of(unsigned sample) {
+    const unsigned char bytes[2] = { (unsigned char)(sample & 255), (unsigned char)(sample >> 8) };
+    uint16_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
 /* Tests chroma samples above the bit depth: the message names the plane and the first such sample. Samples that are
  * half outside a frame of odd size are not used. */
 static void test_bad_chroma(void) {
@@ -243,9 +251,9 @@ static void test_bad_chroma(void) {
         config.feature_count = config.features_only = 1;
         config.backend = VMAFGPU_BACKEND_CPU;
         for (int n = 0; n < WIDTH * HEIGHT; n++) {
-            luma[n] = (uint16_t)((clip_hash((uint32_t)n, 1, 2) & 1023) << shift);
+            luma[n] = word_of((clip_hash((uint32_t)n, 1, 2) & 1023) << shift);
             for (int s = 0; s < 4; s++)
-                chroma[s / 2][s % 2][n] = (uint16_t)((clip_hash((uint32_t)n, (uint32_t)s, 3) & 1023) << shift);
+                chroma[s / 2][s % 2][n] = word_of((clip_hash((uint32_t)n, (uint32_t)s, 3) & 1023) << shift);
         }
         for (int s = 0; s < 2; s++) {
             frames[s].data[0] = luma;
@@ -256,15 +264,16 @@ static void test_bad_chroma(void) {
                  plane, side, at[k].x, at[k].y);
         uint16_t *bad = interleaved ? &chroma[side][0][(at[k].y * WIDE + at[k].x) * 2 + plane]
                                     : &chroma[side][plane][at[k].y * WIDE + at[k].x];
-        *bad = layout == 2 ? 33 : 1025;
+        const int value = layout == 2 ? 33 : 1025;
+        *bad = word_of((unsigned)value);
         snprintf(words, sizeof words, "%s: chroma %c sample %s 10 bits (word %d at column %d, row %d)",
                  side ? "distorted" : "reference", plane ? 'v' : 'u',
-                 layout == 2 ? "has low bits set outside its" : "exceeds", *bad, at[k].x, at[k].y);
+                 layout == 2 ? "has low bits set outside its" : "exceeds", value, at[k].x, at[k].y);
         v = open_checked(&config);
         if (at[k].is_used) {
             CHECK_INT(vmafgpu_push(v, &frames[0], &frames[1]), VMAFGPU_ERROR_FRAME);
             CHECK_HAS(vmafgpu_last_error(v), words);
-            *bad = 64;
+            *bad = word_of(64);
         }
         CHECK_INT(vmafgpu_push(v, &frames[0], &frames[1]), VMAFGPU_OK);
         vmafgpu_close(v);

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Shows that the tests can fail: plants the faults of planted.txt in copies of the sources, one by one, and runs the
 # test that must find each fault. Prints one line per fault as soon as its test ends, then all faults that were not
-# found. All faults take half an hour on two processors and four minutes on 32; this is not part of `make test`.
+# found. A fault takes about ten seconds of processor time, all faults four minutes on 32 processors; this is not part
+# of `make test`.
 #
 #     test/planted.sh BUILD [NAME...]       all faults, or the faults whose names match these patterns ('kernel_*')
 #     test/planted.sh BUILD sound [NAME...] runs the same tests without the faults; they must pass

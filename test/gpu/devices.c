@@ -598,6 +598,21 @@ static void leave_device(gpu *g, int device) {
     }
 }
 
+/* Makes both pictures of frame `index` on a GPU. `context` receives its primary context. */
+static void pair_make(gpu *g, const film *f, int index, const storage *how, int device, void **context, picture *pair) {
+    enter_device(g, device, context);
+    for (int side = 0; side < 2; side++)
+        pair[side] = picture_make(g, f, 2 * index + side, how);
+    leave_device(g, device);
+}
+
+static void pair_free(gpu *g, int device, void **context, picture *pair) {
+    enter_device(g, device, context);
+    for (int side = 0; side < 2; side++)
+        picture_free(g, &pair[side]);
+    leave_device(g, device);
+}
+
 static vmafgpu_config devices_config(const gpu *g, const film *f, const int *devices, int count) {
     vmafgpu_config config = gpu_config(g, f);
     config.gpu.devices = devices;
@@ -760,10 +775,7 @@ static void check_next_device(gpu *g) {
         for (int i = 0; i < FRAMES && context; i++) {
             vmafgpu_score score;
             devices[i] = vmafgpu_next_device(context);
-            enter_device(g, devices[i], &contexts[i]);
-            for (int side = 0; side < 2; side++)
-                pictures[2 * i + side] = picture_make(g, &f, 2 * i + side, way == 2 ? &upside_down : &how);
-            leave_device(g, devices[i]);
+            pair_make(g, &f, i, way == 2 ? &upside_down : &how, devices[i], &contexts[i], &pictures[2 * i]);
             if (i % 7 == 3) {
                 CHECK_INT(vmafgpu_score_pair(context, &pictures[2 * i].frame, &pictures[2 * i + 1].frame,
                                              &pictures[2 * i - 2].frame, &score),
@@ -776,12 +788,8 @@ static void check_next_device(gpu *g) {
         got = scores_of(context);
         check_same_scores(&got, &expected);
         scores_free(&got);
-        for (int i = 0; i < FRAMES; i++) {
-            enter_device(g, devices[i], &contexts[i]);
-            picture_free(g, &pictures[2 * i]);
-            picture_free(g, &pictures[2 * i + 1]);
-            leave_device(g, devices[i]);
-        }
+        for (int i = 0; i < FRAMES; i++)
+            pair_free(g, devices[i], &contexts[i], &pictures[2 * i]);
         vmafgpu_close(context); /* until here, the context retains the primary contexts */
         scores_free(&expected);
         film_free(&f);
@@ -865,10 +873,7 @@ static void check_peer_formats(gpu *g) {
         vmafgpu *context = open_checked(&config);
         for (int i = 0; i < FRAMES && context; i++) {
             devices[i] = way == 0 ? 0 : vmafgpu_next_device(context);
-            enter_device(g, devices[i], &contexts[i]);
-            for (int side = 0; side < 2; side++)
-                pictures[2 * i + side] = picture_make(g, &f, 2 * i + side, &how);
-            leave_device(g, devices[i]);
+            pair_make(g, &f, i, &how, devices[i], &contexts[i], &pictures[2 * i]);
             const int is_wrong = way == 2 || vmafgpu_next_device(context) != devices[i];
             CHECK_INT(vmafgpu_push(context, &pictures[2 * i].frame, &pictures[2 * i + 1].frame),
                       is_wrong ? VMAFGPU_ERROR_ARGUMENT : VMAFGPU_OK);
@@ -876,15 +881,9 @@ static void check_peer_formats(gpu *g) {
                 CHECK_HAS(vmafgpu_last_error(context), words);
             refused += is_wrong;
             if (is_wrong && way == 0) { /* the frames of the other GPU continue the clip */
-                enter_device(g, 0, &contexts[i]);
-                picture_free(g, &pictures[2 * i]);
-                picture_free(g, &pictures[2 * i + 1]);
-                leave_device(g, 0);
+                pair_free(g, 0, &contexts[i], &pictures[2 * i]);
                 devices[i] = 1;
-                enter_device(g, 1, &contexts[i]);
-                for (int side = 0; side < 2; side++)
-                    pictures[2 * i + side] = picture_make(g, &f, 2 * i + side, &how);
-                leave_device(g, 1);
+                pair_make(g, &f, i, &how, 1, &contexts[i], &pictures[2 * i]);
                 CHECK_INT(vmafgpu_push(context, &pictures[2 * i].frame, &pictures[2 * i + 1].frame), VMAFGPU_OK);
             }
         }
@@ -895,12 +894,8 @@ static void check_peer_formats(gpu *g) {
             check_same_scores(&got, &expected);
         scores_free(&got);
         scores_free(&expected);
-        for (int i = 0; i < FRAMES; i++) {
-            enter_device(g, devices[i], &contexts[i]);
-            picture_free(g, &pictures[2 * i]);
-            picture_free(g, &pictures[2 * i + 1]);
-            leave_device(g, devices[i]);
-        }
+        for (int i = 0; i < FRAMES; i++)
+            pair_free(g, devices[i], &contexts[i], &pictures[2 * i]);
         vmafgpu_close(context);
         film_free(&f);
     }

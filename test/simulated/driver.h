@@ -506,11 +506,14 @@ inline int fill(const Call &call, const void *stream_handle, uint64_t address, u
         return call.mistake(INVALID_VALUE, "range is not aligned, or not inside a live allocation of the context");
     submit(stream, [=] {
         unsigned char *const bytes = written_bytes(context, address, 0, unit * count, 1);
-        if (bytes && unit == 1)
+        if (!bytes)
+            return ILLEGAL_ADDRESS;
+        if (unit == 1)
             memset(bytes, static_cast<int>(value & 255), count);
-        for (size_t i = 0; bytes && unit != 1 && i < count; i++)
-            memcpy(bytes + i * unit, &value, unit);
-        return bytes ? SUCCESS : ILLEGAL_ADDRESS;
+        else
+            for (size_t i = 0; i < count; i++)
+                memcpy(bytes + i * unit, &value, unit);
+        return SUCCESS;
     });
     return context->error;
 }

@@ -1994,8 +1994,9 @@ GPU_FN void vif_claim(const vmafgpu__vif_launch &launch, const Warp &warp) {
 
 #ifdef GPU_MATRIX
 
-/* The matrix form of one scale, for samples of BYTES bytes, whose squares have DIGITS bytes. */
-template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
+/* The matrix form of one scale, for samples of BYTES bytes, whose squares have DIGITS bytes. HAS_NEXT: whether the images
+ * of the next scale are computed. */
+template <int SCALE, int BYTES, int DIGITS, bool HAS_NEXT = (SCALE < 3)> struct VifMatrix {
     enum {
         ROW = 16 * BYTES + VMAFGPU__VIF_INPUT_MARGIN,
         FRAME = VMAFGPU__VIF_INPUT_ROWS / 2 * ROW,
@@ -2011,7 +2012,6 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
                       (int)WARP_BYTES ==
                           (BYTES == 1 ? (int)VMAFGPU__VIF_WARP_SHARED_8 : (int)VMAFGPU__VIF_WARP_SHARED_16),
                   "shared memory");
-    static constexpr bool HAS_NEXT = SCALE < 3;
     /* If true, every step computes statistics; those of the first step are computed from zeros. Because there is no
      * branch, the compiler interleaves the statistics with the vertical pass, which is faster if there are few
      * warps. */
@@ -2302,15 +2302,16 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
      * column g + 8 * i of the previous 16 columns and in row 2 * t + j of the half. */
     typedef int32_t Variances[3][8];
 
-    GPU_FN void horizontal_half(const VifWarp &warp, const uint32_t (&low)[4], const uint32_t (&high)[4], int half,
-                                Variances &variance) {
-        uint32_t mean[2][4], b[2];
+    /* Computes four samples from the digits of a half: their means, and their variances from index `first` on. */
+    GPU_FN void horizontal_half(const uint8_t *digits, const uint32_t (&low)[4], const uint32_t (&high)[4], int first,
+                                uint32_t (&mean)[2][4], Variances &variance) {
+        uint32_t b[2];
 #pragma unroll
         for (int f = 0; f < 2; f++) {
             int32_t sum[3][4] = {};
 #pragma unroll
             for (int j = 0; j < 2; j++) {
-                load_shared(b, warp.digits + half * VIF_HALF + (2 * f + j) * VIF_DIGIT);
+                load_shared(b, digits + (2 * f + j) * VIF_DIGIT);
                 multiply_add(sum[j], low, b[0], b[1]);
                 multiply_add(sum[j + 1], high, b[0], b[1]);
             }
@@ -2324,7 +2325,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
             int32_t sum[5][4] = {};
 #pragma unroll
             for (int j = 0; j < 4; j++) {
-                load_shared(b, warp.digits + half * VIF_HALF + VIF_SQUARES + (4 * plane + j) * VIF_DIGIT);
+                load_shared(b, digits + VIF_SQUARES + (4 * plane + j) * VIF_DIGIT);
                 if (j == 0)
                     multiply_add(sum[0], low, b[0], b[1], rounding);
                 else
@@ -2336,7 +2337,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
                 const uint32_t square = weigh(sum[2][i], sum[3][i], sum[4][i]) + (weigh(sum[0][i], sum[1][i], 0) >> 16);
                 const int32_t v =
                     (int32_t)(square - vmafgpu__vif_mean_product(mean[plane == 1][i], mean[plane != 0][i]));
-                variance[plane][4 * half + i] = plane == 1 && v < 0 ? 0 : v;
+                variance[plane][first + i] = plane == 1 && v < 0 ? 0 : v;
             }
         }
     }
@@ -2349,8 +2350,10 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         load_shared(low, matrices);
         load_shared(high, matrices + 512);
 #pragma unroll
-        for (int half = 0; half < 2; half++)
-            horizontal_half(warp, low, high, half, variance);
+        for (int half = 0; half < 2; half++) {
+            uint32_t mean[2][4];
+            horizontal_half(warp.digits + half * VIF_HALF, low, high, 4 * half, mean, variance);
+        }
         if (strip.at_edge)
 #pragma unroll
             for (int i = 0; i < 8; i++)
@@ -2359,12 +2362,14 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
                     variance[0][i] = variance[1][i] = variance[2][i] = 0;
     }
 
-    GPU_FN VifWarp prepare(const vmafgpu__vif_launch &launch) {
-        uint8_t *shared = shared_memory(), *of_block = shared + VMAFGPU__VIF_LOG_TABLE + 3 * VIF_PASS;
+    /* If HAS_LOGS is false, shared memory does not contain the table of logarithms. */
+    template <bool HAS_LOGS> GPU_FN VifWarp prepare(const vmafgpu__vif_launch &launch) {
+        uint8_t *shared = shared_memory() - (HAS_LOGS ? 0 : (int)VMAFGPU__VIF_LOG_TABLE);
+        uint8_t *of_block = shared + VMAFGPU__VIF_LOG_TABLE + 3 * VIF_PASS;
         uint8_t *of_warp = of_block + VMAFGPU__VIF_ROUNDING + warp_index() * WARP_BYTES;
         const uint32_t g = lane_index() / 4, t = lane_index() % 4;
         const uint32_t slot = t < 2 ? 2 * g + t : 16 + ((2 * g + t % 2 + 8) & 15);
-        for (uint32_t i = thread_index(); i < VMAFGPU__VIF_LOG_TABLE / 16; i += block_threads())
+        for (uint32_t i = thread_index(); HAS_LOGS && i < VMAFGPU__VIF_LOG_TABLE / 16; i += block_threads())
             copy_16(shared + 16 * i, (const Words4 *)launch.log_table + i);
         for (uint32_t i = thread_index(); i < 3 * VIF_PASS / 16; i += block_threads())
             copy_16(shared + VMAFGPU__VIF_LOG_TABLE + 16 * i, (const Words4 *)launch.fragments + i);
@@ -2397,7 +2402,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     }
 
     template <bool DOUBLES> GPU_FN void run(const vmafgpu__vif_launch &launch) {
-        vif_claim<VifMatrix<SCALE, BYTES, DIGITS>, DOUBLES>(launch, prepare(launch));
+        vif_claim<VifMatrix<SCALE, BYTES, DIGITS>, DOUBLES>(launch, prepare<true>(launch));
     }
 
     /* Adds the statistics of the samples in two halves, which takes less code but more time than adding them all at
@@ -8884,8 +8889,10 @@ GPU_FN void slopes_terms(double gain_limit, const uint32_t (&mean)[2][EDIT_RUN],
         const float m1 = (float)(int32_t)(mean[0][i] - 0x80000000u) * (1.0f / 16777216),
                     m2 = (float)(int32_t)(mean[1][i] - 0x80000000u) * (1.0f / 16777216);
         const bool is_flat = s1[i] < VMAFGPU__VIF_NOISE, is_lost = s12[i] <= 0 || s2[i] <= 0;
-        const double x1 = (double)(is_flat ? VMAFGPU__VIF_NOISE : s1[i]), x12 = (double)s12[i];
-        const double gain = quotient(x12, x1 + VMAFGPU__VIF_EPSILON), left = (double)s2[i] - gain * x12;
+        /* Negative values lead to the same results as 0. */
+        const double x1 = whole((uint32_t)(is_flat ? VMAFGPU__VIF_NOISE : s1[i])), x2 = whole((uint32_t)adm_larger(s2[i], 0)),
+                     x12 = whole((uint32_t)adm_larger(s12[i], 0));
+        const double gain = divide(x12, x1 + VMAFGPU__VIF_EPSILON), left = x2 - gain * x12;
         const double limited = gain < gain_limit ? gain : gain_limit, signal = limited * limited * x1;
         const bool has_rest = left >= 1, is_limited = gain > gain_limit;
         const float n1 = (float)((has_rest ? left : 0) + VMAFGPU__VIF_NOISE), more = (float)(signal >= 1 ? signal : 0);
@@ -9627,6 +9634,88 @@ GPU_FN void slopes_put(float *p, float v) {
 
 /* ---- VIF ---- */
 
+#ifdef GPU_MATRIX
+
+/* Computes the terms in the matrix form of VIF. A warp processes a strip of 16 rows and tile_width columns. */
+template <int SCALE, int BYTES, int DIGITS> struct SlopesMatrix : VifMatrix<SCALE, BYTES, DIGITS, false> {
+    typedef VifMatrix<SCALE, BYTES, DIGITS, false> Vif;
+
+    /* Computes and stores the terms of a step, except for its last 16 columns, which the next step completes. */
+    GPU_FN void terms(const vmafgpu__edit_vif_launch &launch, const VifWarp &warp, const typename Vif::Strip &strip,
+                      int32_t step) {
+        const int32_t width = launch.vif.width, height = launch.vif.height;
+        const int32_t x = strip.x + 16 * (step - 1) + (int32_t)lane_index() / 4;
+        const uint8_t *matrices = warp.matrices + (step & 1 ? 1 : 2) * VIF_PASS;
+        const int64_t plane = (int64_t)width * height;
+        uint32_t low[4], high[4];
+        load_shared(low, matrices);
+        load_shared(high, matrices + 512);
+#pragma unroll 1
+        for (int half = 0; half < 2; half++) {
+            const int32_t y = strip.y + 8 * half + 2 * ((int32_t)lane_index() % 4);
+            int32_t *out = launch.terms + y * (int64_t)width + x;
+            typename Vif::Variances variance;
+            uint32_t mean[2][EDIT_RUN];
+            int32_t s1[EDIT_RUN], s2[EDIT_RUN], s12[EDIT_RUN];
+            Vif::horizontal_half(warp.digits + half * VIF_HALF, low, high, 0, mean, variance);
+#pragma unroll
+            for (int i = 0; i < EDIT_RUN; i++)
+                s1[i] = variance[0][i], s2[i] = variance[1][i], s12[i] = variance[2][i];
+            slopes_terms(launch.vif.gain.limit, mean, s1, s2, s12);
+#pragma unroll
+            for (int i = 0; i < EDIT_RUN; i++) {
+                int32_t *to = out + i % 2 * width + i / 2 * 8;
+                if (strip.at_edge && (x + i / 2 * 8 >= width || y + i % 2 >= height))
+                    continue;
+                store(to, s2[i]);
+                store(to + plane, s12[i]);
+                store(to + 2 * plane, s1[i]);
+            }
+        }
+    }
+
+    GPU_FN void run(const vmafgpu__edit_vif_launch &launch) {
+        const vmafgpu__vif_launch &vif = launch.vif;
+        const VifWarp warp = Vif::template prepare<false>(vif);
+        const int32_t number = (int32_t)(block_x() * (block_threads() / LANES) + uniform(warp_index()));
+        const int32_t across = (vif.width + launch.tile_width - 1) / launch.tile_width;
+        const int32_t x = number % across * launch.tile_width, y = number / across * 16;
+        if (y >= vif.height)
+            return;
+        const int32_t steps = (adm_lesser(launch.tile_width, vif.width - x) + 15) / 16;
+        const typename Vif::Strip strip = Vif::strip_of(vif, 0, x, y, steps);
+        uint32_t illegal = 0; /* samples have been checked */
+        Vif::fill(vif, warp, strip, 0);
+        copy_commit();
+#pragma unroll 1
+        for (int32_t step = 0; step <= steps; step++) {
+            if (step < steps)
+                Vif::fill(vif, warp, strip, step + 1);
+            copy_commit();
+            copy_wait<1>();
+            warp_barrier();
+            Vif::vertical(vif, warp, step, &illegal);
+            if (step)
+                terms(launch, warp, strip, step);
+            warp_barrier();
+        }
+    }
+};
+
+#define SLOPES_MATRIX_KERNEL(input, SCALE, BYTES, DIGITS) \
+    GPU_KERNEL(vmafgpu_slopes_matrix_##input, vmafgpu__edit_vif_launch, VMAFGPU__SLOPES_MATRIX_WARPS *LANES, 4) { \
+        SlopesMatrix<SCALE, BYTES, DIGITS>::run(launch); \
+    }
+SLOPES_MATRIX_KERNEL(0_8, 0, 1, 2)
+SLOPES_MATRIX_KERNEL(0_12, 0, 2, 3)
+SLOPES_MATRIX_KERNEL(0_16, 0, 2, 4)
+SLOPES_MATRIX_KERNEL(1, 1, 2, 4)
+SLOPES_MATRIX_KERNEL(2, 2, 2, 4)
+SLOPES_MATRIX_KERNEL(3, 3, 2, 4)
+#undef SLOPES_MATRIX_KERNEL
+
+#endif /* GPU_MATRIX */
+
 /* Returns the tap at a distance from the centre. */
 template <int SCALE> GPU_FN float slopes_tap(int t) {
     return (float)vmafgpu__vif_taps[SCALE][(8 >> SCALE) + t] / 65536;
@@ -10003,7 +10092,7 @@ GPU_FN SlopesPixel slopes_pixel(const vmafgpu__adm_launch &adm, const int32_t (&
         const bool has_part = o[band] != 0 && t[band] != 0 && (o[band] ^ t[band]) >= 0;
         const bool is_below = (uint32_t)vmafgpu__magnitude(t[band]) <= (uint32_t)vmafgpu__magnitude(o[band]);
         const bool is_restored = has_part && (is_below || (same_angle && value[0] == t[band]));
-        const int32_t part = is_restored ? value[0] : value[1];
+        const int32_t restored = value[0], rest = value[1], part = is_restored ? restored : rest;
         out.flags |= ((part > 0) - (part < 0) + 1 + (is_restored ? 0 : 4)) << 3 * band;
 #pragma unroll
         for (int i = 0; i < 2; i++) {

@@ -2382,7 +2382,7 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 /* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
  * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
  * value. */
-#define VMAFGPU__KERNEL_INTERFACE 0x44a2f0b3u
+#define VMAFGPU__KERNEL_INTERFACE 0x9862b49du
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
  * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
@@ -3559,8 +3559,8 @@ enum {
     VMAFGPU__SLOPES_SIDE = (int)VMAFGPU__SLOPES_TILE + 4, /* the same with margins */
     VMAFGPU__SLOPES_ROW = (int)VMAFGPU__SLOPES_SIDE + 1,  /* words between rows in shared memory */
     VMAFGPU__SLOPES_ADM_SHARED = 4 * 4 * (int)VMAFGPU__SLOPES_SIDE * (int)VMAFGPU__SLOPES_ROW,
-    VMAFGPU__SLOPES_MERGE_WIDTH = 64,  /* columns of the bands that a block of the adjoint of the wavelet processes */
-    VMAFGPU__SLOPES_MERGE_HEIGHT = 16, /* rows of its output */
+    VMAFGPU__SLOPES_MERGE_WIDTH = 62,  /* columns of the bands that a block of the adjoint of the wavelet processes */
+    VMAFGPU__SLOPES_MERGE_HEIGHT = 32, /* rows of its output */
     VMAFGPU__SLOPES_MERGE_SHARED = 4 * 2 * (int)VMAFGPU__SLOPES_MERGE_HEIGHT * ((int)VMAFGPU__SLOPES_MERGE_WIDTH + 2),
     VMAFGPU__SLOPES_INPUTS = 16, /* inputs of the model that are processed at the same time */
     VMAFGPU__SLOPES_WEIGHTS_SHARED =
@@ -3593,9 +3593,9 @@ typedef struct vmafgpu__slopes_adm_launch {
     const vmafgpu__slopes_weights *weights;
     float *bands;         /* three planes with one value per coefficient; NULL if all are 0 */
     const float *smaller; /* derivatives with respect to the low-pass band; NULL at the last scale */
+    const float *other;   /* derivatives that are added to those of this scale; NULL if there are none */
     unsigned char *out;
     int64_t pitch;
-    int32_t adds, unused; /* adds: adds the derivatives to `out` instead of storing them */
 } vmafgpu__slopes_adm_launch;
 
 #endif /* !VMAFGPU_NO_EDITS */
@@ -34733,7 +34733,7 @@ struct vmafgpu__gpu_edits {
      * `adm` are derivatives with respect to the input of a scale, of which scale 0 has none. */
     struct {
         uint64_t weights, terms[VMAFGPU__SCALES], bands[VMAFGPU__SCALES], vif[VMAFGPU__SCALES], adm[VMAFGPU__SCALES];
-        uint64_t out; /* slopes for a caller whose memory is not on the device */
+        uint64_t out; /* slopes of VIF, if the model also uses ADM */
     } by_sample;
 };
 
@@ -35358,9 +35358,14 @@ static void vmafgpu__launch_slopes_terms(vmafgpu *v, int first, int end, void *s
     }
 }
 
-/* Launches the kernels that compute the slopes of VIF from these derivatives, and write them to `out`. */
+/* Launches the kernels that compute the slopes of VIF from these derivatives. If the model also uses ADM, they are written
+ * to by_sample.out, otherwise to `out`. */
 static void vmafgpu__launch_slopes_vif(vmafgpu *v, uint64_t out, ptrdiff_t pitch, void *stream) {
     const vmafgpu__gpu_edits *x = v->gpu->edits;
+    if (v->edits->adm) {
+        out = x->by_sample.out;
+        pitch = (ptrdiff_t)sizeof(float) * v->config.width;
+    }
     for (int s = VMAFGPU__SCALES - 1; s >= 0; s--) {
         vmafgpu__edit_vif_launch of_edits;
         vmafgpu__slopes_vif_launch launch;
@@ -35406,7 +35411,7 @@ static void vmafgpu__slopes_adm_fill(vmafgpu *v, int s, uint64_t out, ptrdiff_t 
     launch->smaller = s + 1 < VMAFGPU__SCALES ? (const float *)(uintptr_t)x->by_sample.adm[s + 1] : NULL;
     launch->out = (unsigned char *)(uintptr_t)(s ? x->by_sample.adm[s] : out);
     launch->pitch = s ? launch->adm.input_width * (int)sizeof(float) : (int64_t)pitch;
-    launch->adds = s == 0 && v->edits->vif;
+    launch->other = s == 0 && v->edits->vif ? (const float *)(uintptr_t)x->by_sample.out : NULL;
 }
 
 /* Launches the kernels that compute the slopes of ADM scales first..end - 1, except for the last kernel, which adds them
@@ -35449,10 +35454,16 @@ typedef struct vmafgpu__slopes_target {
     ptrdiff_t pitch;
 } vmafgpu__slopes_target;
 
+/* Returns the memory for slopes that are copied to the host. The last kernel for ADM may read by_sample.out, but at that
+ * time, nothing reads the terms of scale 0 any more. */
+static uint64_t vmafgpu__slopes_buffer(const vmafgpu *v) {
+    return v->edits->adm ? v->gpu->edits->by_sample.terms[0] : v->gpu->edits->by_sample.out;
+}
+
 static vmafgpu__slopes_target vmafgpu__slopes_target_of(const vmafgpu *v, const vmafgpu__wanted_slopes *wanted) {
     const int is_on_device = wanted->memory == VMAFGPU_MEMORY_DEVICE;
     vmafgpu__slopes_target target;
-    target.out = is_on_device ? (uint64_t)(uintptr_t)wanted->samples : v->gpu->edits->by_sample.out;
+    target.out = is_on_device ? (uint64_t)(uintptr_t)wanted->samples : vmafgpu__slopes_buffer(v);
     target.pitch = is_on_device ? wanted->pitch : (ptrdiff_t)sizeof(float) * v->config.width;
     return target;
 }
@@ -35464,7 +35475,7 @@ static void vmafgpu__copy_slopes(vmafgpu *v, const vmafgpu__wanted_slopes *wante
     for (int y = 0; y < count && wanted->memory != VMAFGPU_MEMORY_DEVICE; y++)
         (void)VMAFGPU__GPU_CALL(v, copy_out,
                                 ((unsigned char *)wanted->samples + y * wanted->pitch,
-                                 v->gpu->edits->by_sample.out + (uint64_t)y * row,
+                                 vmafgpu__slopes_buffer(v) + (uint64_t)y * row,
                                  is_packed ? row * (size_t)v->config.height : row, stream));
 }
 

@@ -9756,13 +9756,19 @@ template <int SCALE, int ROW>
 GPU_FN void slopes_down(const float *column, int32_t width, int32_t height, int32_t y, float *out) {
     constexpr int REACH = 8 >> SCALE, COUNT = VIF_RUN + 2 * REACH;
     float v[COUNT];
-    const float *p = column + (y - REACH) * (int64_t)width;
-    const bool is_inside = y >= REACH && y + VIF_RUN + REACH <= height;
+    const uint8_t *p = (const uint8_t *)(column + (y - REACH) * (int64_t)width);
+    const int32_t row = 4 * width;
+    if (y >= REACH && y + VIF_RUN + REACH <= height)
 #pragma unroll
-    for (int k = 0; k < COUNT; k++) {
-        v[k] = is_inside || (uint32_t)(y - REACH + k) < (uint32_t)height ? slopes_load(p) : 0;
-        p += width;
-    }
+        for (int k = 0; k < COUNT; k++)
+            v[k] = slopes_load((const float *)(p + (int64_t)row * k));
+    else
+#pragma unroll
+        for (int k = 0; k < COUNT; k++) {
+            const int32_t at = y - REACH + k, from = adm_lesser(adm_larger(at, 0), height - 1);
+            v[k] = slopes_load(column + from * (int64_t)width);
+            v[k] = at == from ? v[k] : 0;
+        }
 #pragma unroll
     for (int i = 0; i < VIF_RUN; i++)
         out[i * ROW] = slopes_filter<SCALE>(v + i);
@@ -9821,17 +9827,28 @@ GPU_FN float slopes_up_at(const float *origin, int64_t step, int32_t at, int32_t
     return at & 1 ? slopes_up_of<NEXT>(v + REACH / 2, true) : slopes_up_of<NEXT>(v + REACH / 2, false);
 }
 
-/* The same for a column, with reflection at both ends of the larger picture, which has `size` samples. */
-template <int NEXT> GPU_FN float slopes_up(const float *origin, int64_t step, int32_t at, int32_t size, int32_t end) {
-    constexpr int REACH = 8 >> NEXT;
-    float sum = slopes_up_at<NEXT, false>(origin, step, at, 0, end);
+/* The same for VIF_RUN samples of a column, from sample `at` on, which is even, with reflection at both ends of the
+ * larger picture, which has `size` samples. Stores the results in shared memory, ROW floats apart. */
+template <int NEXT, int ROW>
+GPU_FN void slopes_up(const float *origin, int32_t step, int32_t at, int32_t size, int32_t end, float *out) {
+    constexpr int REACH = 8 >> NEXT, BEFORE = REACH / 2, COUNT = VIF_RUN / 2 + BEFORE + (REACH == 1 ? 1 : BEFORE);
+    const int32_t first = at / 2 - BEFORE;
+    float v[COUNT];
+#pragma unroll
+    for (int k = 0; k < COUNT; k++)
+        v[k] = (uint32_t)(first + k) < (uint32_t)end ? slopes_load(origin + (int64_t)(first + k) * step) : 0;
+#pragma unroll
+    for (int i = 0; i < VIF_RUN; i++)
+        out[i * ROW] = slopes_up_of<NEXT>(v + BEFORE + i / 2, i & 1);
+    if (at > REACH && at + VIF_RUN <= size - 1 - REACH)
+        return;
 #pragma unroll 1
-    for (int side = at > REACH; side < 2; side++) {
-        const bool is_near = side ? at <= size - 2 && at >= size - 1 - REACH : at >= 1;
+    for (int32_t i = 0; i < 2 * VIF_RUN; i++) {
+        const int32_t own = at + i / 2;
+        const bool is_near = i & 1 ? own <= size - 2 && own >= size - 1 - REACH : own >= 1 && own <= REACH;
         if (is_near)
-            sum += slopes_up_at<NEXT, false>(origin, step, side ? 2 * (size - 1) - at : -at, 0, end);
+            out[i / 2 * ROW] += slopes_up_at<NEXT, false>(origin, step, i & 1 ? 2 * (size - 1) - own : -own, 0, end);
     }
-    return sum;
 }
 
 /* Returns VIF_RUN samples, from a column that is a multiple of VIF_RUN, as centred grey levels. */
@@ -9938,12 +9955,16 @@ template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif
     }
     /* Column k of `up` is column tile.x / 2 - 2 + k of the smaller picture. */
 #pragma unroll 1
-    for (int32_t i = own; has_smaller && i < Tile::UP_COLUMNS * HEIGHT; i += VMAFGPU__SLOPES_THREADS) {
-        const int32_t column = i % Tile::UP_COLUMNS, row = i / Tile::UP_COLUMNS, x = tile.x / 2 - 2 + column;
-        tile.up[row * Tile::UP_STRIDE + column] =
-            x >= 0 && x < w >> 1 && tile.y + row < h
-                ? slopes_up<Tile::NEXT>(launch.smaller + x, w >> 1, tile.y + row, h, h >> 1)
-                : 0;
+    for (int32_t i = own; has_smaller && i < Tile::UP_COLUMNS * (HEIGHT / VIF_RUN); i += VMAFGPU__SLOPES_THREADS) {
+        const int32_t column = i % Tile::UP_COLUMNS, row = i / Tile::UP_COLUMNS * VIF_RUN, x = tile.x / 2 - 2 + column;
+        float *out = tile.up + row * Tile::UP_STRIDE + column;
+        if (x >= 0 && x < w >> 1 && tile.y + row < h) {
+            slopes_up<Tile::NEXT, Tile::UP_STRIDE>(launch.smaller + x, w >> 1, tile.y + row, h, h >> 1, out);
+            continue;
+        }
+#pragma unroll
+        for (int k = 0; k < VIF_RUN; k++)
+            out[k * Tile::UP_STRIDE] = 0;
     }
     block_barrier();
     if (tile.has_edge) {
@@ -10221,83 +10242,157 @@ struct SlopesHalves {
     float low, high;
 };
 
-/* Adds what row i of the bands contributes with tap t. */
-GPU_FN void slopes_merge(const vmafgpu__slopes_adm_launch &launch, int32_t x, int32_t i, int t, bool has_bands,
-                         SlopesHalves &out) {
-    const vmafgpu__adm_geometry &g = launch.adm.geometry;
-    const float unit = 1.0f / 32768;
-    const int low_tap = t == 0   ? ADM_LOW_0
-                        : t == 1 ? ADM_LOW_1
-                        : t == 2 ? ADM_LOW_2
-                                 : ADM_LOW_3,
-              high_tap = t == 0   ? ADM_LOW_3
-                         : t == 1 ? -ADM_LOW_2
-                         : t == 2 ? ADM_LOW_1
-                                  : -ADM_LOW_0;
-    const float low = (float)low_tap * unit, high = (float)high_tap * unit;
-    const int64_t at = i * (int64_t)g.w + x, area = (int64_t)g.w * g.h;
-    has_bands = has_bands && i >= g.top - 1 && i <= g.h - g.top;
-    const float smaller = launch.smaller ? slopes_load(launch.smaller + at) : 0;
-    const float h = has_bands ? slopes_load(launch.bands + at) : 0;
-    const float v = has_bands ? slopes_load(launch.bands + area + at) : 0;
-    const float d = has_bands ? slopes_load(launch.bands + 2 * area + at) : 0;
-    out.low += low * smaller + high * h;
-    out.high += low * v + high * d;
+/* Return the taps of the two filters, as floats. */
+GPU_FN float slopes_low_tap(int t) {
+    return (float)(t == 0 ? ADM_LOW_0 : t == 1 ? ADM_LOW_1 : t == 2 ? ADM_LOW_2 : ADM_LOW_3) * (1.0f / 32768);
+}
+GPU_FN float slopes_high_tap(int t) {
+    return (float)(t == 0 ? ADM_LOW_3 : t == 1 ? -ADM_LOW_2 : t == 2 ? ADM_LOW_1 : -ADM_LOW_0) * (1.0f / 32768);
 }
 
+/* The values of the bands at one position; `low` is the derivative with respect to the low-pass band. */
+struct SlopesBands {
+    float low, h, v, d;
+};
+
+GPU_FN SlopesBands slopes_load_bands(const vmafgpu__slopes_adm_launch &launch, int32_t x, int32_t i, bool has_bands) {
+    const vmafgpu__adm_geometry &g = launch.adm.geometry;
+    const int64_t at = i * (int64_t)g.w + x, area = (int64_t)g.w * g.h;
+    SlopesBands out = {};
+    if ((uint32_t)i >= (uint32_t)g.h)
+        return out;
+    if (launch.smaller)
+        out.low = slopes_load(launch.smaller + at);
+    if (has_bands && i >= g.top - 1 && i <= g.h - g.top) {
+        out.h = slopes_load(launch.bands + at);
+        out.v = slopes_load(launch.bands + area + at);
+        out.d = slopes_load(launch.bands + 2 * area + at);
+    }
+    return out;
+}
+
+/* Adds what a position of the bands contributes with tap t. */
+GPU_FN void slopes_merge(const SlopesBands &bands, int t, SlopesHalves &out) {
+    const float low = slopes_low_tap(t), high = slopes_high_tap(t);
+    out.low += low * bands.low + high * bands.h;
+    out.high += low * bands.v + high * bands.d;
+}
+
+/* Computes the vertical results for RUN rows of a column of the bands, from row y on, which is even. Stores them in
+ * shared memory, ROW floats apart. */
+template <int RUN, int ROW>
+GPU_FN void slopes_merge_down(const vmafgpu__slopes_adm_launch &launch, int32_t x, int32_t y, float *low, float *high) {
+    const vmafgpu__adm_geometry &g = launch.adm.geometry;
+    const int32_t in_height = launch.adm.input_height;
+    const bool has_bands = launch.bands && x >= g.left - 1 && x <= g.w - g.left;
+    SlopesBands bands[RUN / 2 + 2]; /* from row y / 2 - 1 on */
+#pragma unroll
+    for (int k = 0; k < RUN / 2 + 2; k++)
+        bands[k] = slopes_load_bands(launch, x, y / 2 - 1 + k, has_bands);
+#pragma unroll
+    for (int n = 0; n < RUN; n++) {
+        SlopesHalves out = {};
+        /* An even row depends on taps 1 and 3, an odd row on taps 0 and 2. */
+        slopes_merge(bands[(n + 1) / 2 + 1], n & 1 ? 0 : 1, out);
+        slopes_merge(bands[(n + 1) / 2], n & 1 ? 2 : 3, out);
+        low[n * ROW] = out.low;
+        high[n * ROW] = out.high;
+    }
+    if (y > 0 && y + RUN <= in_height - 3)
+        return;
+#pragma unroll 1
+    for (int32_t n = 0; n < RUN; n++) {
+        SlopesHalves out = { low[n * ROW], high[n * ROW] };
+        if (y + n == 1)
+            slopes_merge(slopes_load_bands(launch, x, 0, has_bands), 0, out);
+#pragma unroll
+        for (int tap = 2; tap < 4; tap++) {
+            const int32_t beyond = 2 * (g.h - 1) - 1 + tap;
+            if (beyond >= in_height && vmafgpu__reflect_repeat(beyond, in_height) == y + n)
+                slopes_merge(slopes_load_bands(launch, x, g.h - 1, has_bands), tap, out);
+        }
+        low[n * ROW] = out.low;
+        high[n * ROW] = out.high;
+    }
+}
+
+/* A block computes a tile. First, each thread computes the vertical results of a run of rows. Then, it computes four
+ * neighbouring samples of several rows. */
 GPU_FN void slopes_wavelet(const vmafgpu__slopes_adm_launch &launch) {
     constexpr int WIDTH = VMAFGPU__SLOPES_MERGE_WIDTH, HEIGHT = VMAFGPU__SLOPES_MERGE_HEIGHT, ROW = WIDTH + 2;
-    const vmafgpu__adm_geometry &g = launch.adm.geometry;
-    const int32_t in_width = launch.adm.input_width, in_height = launch.adm.input_height;
-    const int32_t x0 = (int32_t)block_x() * WIDTH, y0 = (int32_t)block_y() * HEIGHT;
-    float *low = (float *)shared_memory(), *high = low + HEIGHT * ROW;
-#pragma unroll 1
-    for (int32_t k = (int32_t)thread_index(); k < HEIGHT * ROW; k += VMAFGPU__SLOPES_THREADS) {
-        const int32_t x = x0 - 1 + k % ROW, y = y0 + k / ROW;
-        SlopesHalves out = {};
-        if (x >= 0 && x < g.w && y < in_height) {
-            const bool has_bands = launch.bands && x >= g.left - 1 && x <= g.w - g.left;
-            /* An even row depends on taps 1 and 3, an odd row on taps 0 and 2. */
-            const int32_t near = (y + 1) / 2, t = y & 1 ? 0 : 1;
-            if (near < g.h)
-                slopes_merge(launch, x, near, t, has_bands, out);
-            if (near >= 1)
-                slopes_merge(launch, x, near - 1, t + 2, has_bands, out);
-            if (y == 1)
-                slopes_merge(launch, x, 0, 0, has_bands, out);
+    constexpr int RUN = HEIGHT * ROW / VMAFGPU__SLOPES_THREADS, GROUPS = ROW / 2;
+    static_assert(RUN % 2 == 0 && HEIGHT % RUN == 0 && VMAFGPU__SLOPES_THREADS % GROUPS == 0 && WIDTH % 2 == 0, "threads");
+    const int32_t in_width = launch.adm.input_width, in_height = launch.adm.input_height, own = (int32_t)thread_index();
+    const int32_t x0 = (int32_t)block_x() * WIDTH, y0 = (int32_t)block_y() * HEIGHT, last = launch.adm.geometry.w - 1;
+    float *low = (float *)shared_memory(), *high = low + HEIGHT * ROW; /* column 0 is column x0 - 1 of the bands */
+    {
+        const int32_t column = own % ROW, row = own / ROW * RUN, x = x0 - 1 + column, at = row * ROW + column;
+        if (x >= 0 && x <= last)
+            slopes_merge_down<RUN, ROW>(launch, x, y0 + row, low + at, high + at);
+        else
 #pragma unroll
-            for (int tap = 2; tap < 4; tap++) {
-                const int32_t beyond = 2 * (g.h - 1) - 1 + tap;
-                if (beyond >= in_height && vmafgpu__reflect_repeat(beyond, in_height) == y)
-                    slopes_merge(launch, x, g.h - 1, tap, has_bands, out);
-            }
-        }
-        low[k] = out.low;
-        high[k] = out.high;
+            for (int n = 0; n < RUN; n++)
+                low[at + n * ROW] = high[at + n * ROW] = 0;
     }
     block_barrier();
-    const float unit = 1.0f / 32768;
-    const float l[4] = { ADM_LOW_0 * unit, ADM_LOW_1 * unit, ADM_LOW_2 * unit, ADM_LOW_3 * unit };
-    const float h[4] = { ADM_LOW_3 * unit, -ADM_LOW_2 * unit, ADM_LOW_1 * unit, -ADM_LOW_0 * unit };
-#pragma unroll 1
-    for (int32_t k = (int32_t)thread_index(); k < HEIGHT * 2 * WIDTH; k += VMAFGPU__SLOPES_THREADS) {
-        const int32_t row = k / (2 * WIDTH), x = 2 * x0 + k % (2 * WIDTH), y = y0 + row;
-        if (x >= in_width || y >= in_height)
-            continue;
-        const float *a = low + row * ROW + 1 - x0, *b = high + row * ROW + 1 - x0; /* a[0] is column 0 of the bands */
-        const int32_t i = x >> 1, last = g.w - 1;
-        float sum = x & 1 ? (l[0] * a[i + 1] + h[0] * b[i + 1]) + (l[2] * a[i] + h[2] * b[i])
-                          : (l[1] * a[i] + h[1] * b[i]) + (l[3] * a[i - 1] + h[3] * b[i - 1]);
-        if (x == 1)
-            sum += l[0] * a[0] + h[0] * b[0];
+    float l[4], h[4];
 #pragma unroll
-        for (int t = 2; t < 4; t++) {
-            const int32_t beyond = 2 * last - 1 + t;
-            if (beyond >= in_width && vmafgpu__reflect_repeat(beyond, in_width) == x)
-                sum += l[t] * a[last] + h[t] * b[last];
+    for (int t = 0; t < 4; t++)
+        l[t] = slopes_low_tap(t), h[t] = slopes_high_tap(t);
+    const int32_t group = own % GROUPS, x = 2 * x0 + 4 * group, count = adm_lesser(in_width - x, 4);
+    if (group >= WIDTH / 2 || count <= 0)
+        return;
+#pragma unroll 1
+    for (int32_t row = own / GROUPS; row < HEIGHT && y0 + row < in_height; row += VMAFGPU__SLOPES_THREADS / GROUPS) {
+        const float *a_row = low + row * ROW, *b_row = high + row * ROW;
+        float a[4], b[4], sum[4], other[4] = {}; /* a, b: from column x / 2 - 1 on */
+#pragma unroll
+        for (int k = 0; k < 4; k += 2) {
+            const uint64_t two[2] = { *(const uint64_t *)(const void *)(a_row + 2 * group + k),
+                                      *(const uint64_t *)(const void *)(b_row + 2 * group + k) };
+            a[k] = float_bits((uint32_t)two[0]), a[k + 1] = float_bits((uint32_t)(two[0] >> 32));
+            b[k] = float_bits((uint32_t)two[1]), b[k + 1] = float_bits((uint32_t)(two[1] >> 32));
         }
-        float *out = (float *)(void *)(launch.out + y * launch.pitch) + x;
-        slopes_put(out, launch.adds ? float_bits(peek((const uint32_t *)out)) + sum : sum + 0.0f);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const int k = (i + 1) / 2, t = i & 1 ? 0 : 1;
+            sum[i] = (l[t] * a[k + 1] + h[t] * b[k + 1]) + (l[t + 2] * a[k] + h[t + 2] * b[k]);
+        }
+        if (x == 0)
+            sum[1] += l[0] * a[1] + h[0] * b[1];
+        if (x + 4 > in_width - 3)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+#pragma unroll
+                for (int t = 2; t < 4; t++) {
+                    const int32_t beyond = 2 * last - 1 + t;
+                    if (beyond >= in_width && vmafgpu__reflect_repeat(beyond, in_width) == x + i)
+                        sum[i] += l[t] * a_row[last + 1 - x0] + h[t] * b_row[last + 1 - x0];
+                }
+        if (launch.other) {
+            const float *from = launch.other + (y0 + row) * (int64_t)in_width + x;
+            if (in_width % 4 == 0) {
+                const Words4 words = load((const Words4 *)(const void *)from);
+                other[0] = float_bits(words.x), other[1] = float_bits(words.y);
+                other[2] = float_bits(words.z), other[3] = float_bits(words.w);
+            } else {
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    other[i] = i < count ? slopes_load(from + i) : 0;
+            }
+        }
+        float *out = (float *)(void *)(launch.out + (y0 + row) * launch.pitch) + x;
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            sum[i] = other[i] + sum[i];
+        if (count == 4 && (uintptr_t)out % 16 == 0) {
+            store((Words4 *)(void *)out, Words4{ bits_of(sum[0]), bits_of(sum[1]), bits_of(sum[2]), bits_of(sum[3]) });
+        } else {
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                if (i < count)
+                    slopes_put(out + i, sum[i]);
+        }
     }
 }
 

@@ -30,8 +30,6 @@ mkdir -p "$work" || exit 1
 # These kernels also use volatile loads, to read values that they have written.
 may_read_volatile='vmafgpu_adm_rows vmafgpu_cambi_select vmafgpu_cambi_order vmafgpu_ciede'
 may_read_volatile="$may_read_volatile vmafgpu_ssim_rounded vmafgpu_ssim_finalise vmafgpu_map_adjust"
-# This kernel reads the slopes that another kernel has written before, to add to them.
-may_read_volatile="$may_read_volatile vmafgpu_slopes_wavelet"
 
 # These kernels index the bands of a sample by a variable, so they use local memory. They spill up to 120 bytes.
 may_use_local='vmafgpu_slopes_bands_0_8 vmafgpu_slopes_bands_0_16 vmafgpu_slopes_bands_1 vmafgpu_slopes_bands_2'

@@ -2382,7 +2382,7 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 /* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
  * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
  * value. */
-#define VMAFGPU__KERNEL_INTERFACE 0x9862b49du
+#define VMAFGPU__KERNEL_INTERFACE 0x14882859u
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
  * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
@@ -3475,9 +3475,10 @@ enum {
     VMAFGPU__MAP_SLOPE_THREADS = 256,   /* a single block; see map_slopes() in the kernels */
     VMAFGPU__MAP_SCORE_SHARED =
         ((int)VMAFGPU__SMOOTH_EXTRACTORS + (int)VMAFGPU__MAP_ROOTS + (int)VMAFGPU__MAP_LANES) * 8,
-    VMAFGPU__MAP_SLOPE_SHARED =
-        (3 * VMAFGPU__SMOOTH_EXTRACTORS + 3 * VMAFGPU__SLOPES + 2 * VMAFGPU__MAP_SLOPE_THREADS) * 8 +
-        VMAFGPU__MAP_SCORE_SHARED,
+    VMAFGPU__MAP_SLOPE_INPUTS = 8,      /* inputs of the model that are processed at the same time */
+    VMAFGPU__MAP_SLOPE_SHARED = (3 * (int)VMAFGPU__SMOOTH_EXTRACTORS + 3 * (int)VMAFGPU__SLOPES +
+                                 (int)VMAFGPU__MAP_SLOPE_INPUTS * ((int)VMAFGPU__MAP_SLOPE_THREADS + 1)) *
+                                8,
     VMAFGPU__MAP_THREADS = 64,        /* each thread processes one block of the picture */
     VMAFGPU__MAP_ADJUST_THREADS = 256 /* each thread processes one block, too; at least MAP_LANES */
 };

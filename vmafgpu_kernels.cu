@@ -8892,7 +8892,7 @@ GPU_FN void slopes_terms(double gain_limit, const uint32_t (&mean)[2][EDIT_RUN],
         /* Negative values lead to the same results as 0. */
         const double x1 = whole((uint32_t)(is_flat ? VMAFGPU__VIF_NOISE : s1[i])), x2 = whole((uint32_t)adm_larger(s2[i], 0)),
                      x12 = whole((uint32_t)adm_larger(s12[i], 0));
-        const double gain = divide(x12, x1 + VMAFGPU__VIF_EPSILON), left = x2 - gain * x12;
+        const double gain = quotient(x12, x1 + VMAFGPU__VIF_EPSILON), left = x2 - gain * x12;
         const double limited = gain < gain_limit ? gain : gain_limit, signal = limited * limited * x1;
         const bool has_rest = left >= 1, is_limited = gain > gain_limit;
         const float n1 = (float)((has_rest ? left : 0) + VMAFGPU__VIF_NOISE), more = (float)(signal >= 1 ? signal : 0);
@@ -9505,13 +9505,15 @@ GPU_FN double map_score(const vmafgpu__map_slope_launch &launch, const vmafgpu__
 }
 
 /* Computes the slopes of maps, in a single thread block. A thread processes support vectors first, then one input of
- * the model, and finally one of the sums. */
+ * the model, and finally one of the sums. The contributions of the support vectors are computed in parallel and added
+ * up in order. */
 GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
+    constexpr int32_t AT_ONCE = VMAFGPU__MAP_SLOPE_INPUTS, ROW = VMAFGPU__MAP_SLOPE_THREADS + 1;
     const vmafgpu__smooth *s = launch.smooth;
     double *x = (double *)shared_memory(), *way = x + VMAFGPU__SMOOTH_EXTRACTORS;
     double *slopes = way + VMAFGPU__SMOOTH_EXTRACTORS;
     vmafgpu__way_term *terms = (vmafgpu__way_term *)(slopes + VMAFGPU__SMOOTH_EXTRACTORS);
-    double *means = (double *)(terms + VMAFGPU__SLOPES);
+    double *parts = (double *)(terms + VMAFGPU__SLOPES);
     const int32_t inputs = fetch(&s->inputs), vectors = fetch(&s->vectors), own = (int32_t)thread_index();
     const double gamma = fetch(&s->gamma);
     double slope = 0;
@@ -9526,14 +9528,19 @@ GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
     for (int32_t first = 0; first < vectors; first += VMAFGPU__MAP_SLOPE_THREADS) {
         const int32_t count =
             vectors - first < VMAFGPU__MAP_SLOPE_THREADS ? vectors - first : VMAFGPU__MAP_SLOPE_THREADS;
-        block_barrier();
-        if (own < count)
-            vmafgpu__way_kernel(x, way, inputs, launch.table + (int64_t)fetch(launch.vectors + first + own) * inputs,
-                                gamma, fetch(launch.coefs + first + own), means + 2 * own);
-        block_barrier();
-        for (int32_t k = 0; own < inputs && k < count; k++) {
-            const double *vector = launch.table + (int64_t)fetch(launch.vectors + first + k) * inputs;
-            slope += (x[own] - fetch(vector + own)) * means[2 * k] + way[own] * means[2 * k + 1];
+        const int32_t from = first + (own < count ? own : 0);
+        const double *vector = launch.table + (int64_t)fetch(launch.vectors + from) * inputs;
+        double means[2];
+        vmafgpu__way_kernel(x, way, inputs, vector, gamma, fetch(launch.coefs + from), means);
+#pragma unroll 1
+        for (int32_t i = 0; i < inputs; i += AT_ONCE) {
+            const int32_t end = inputs - i < AT_ONCE ? inputs : i + AT_ONCE;
+            for (int32_t k = i; k < end; k++)
+                parts[(k - i) * ROW + own] = (x[k] - fetch(vector + k)) * means[0] + way[k] * means[1];
+            block_barrier();
+            for (int32_t k = 0; own >= i && own < end && k < count; k++)
+                slope += parts[(own - i) * ROW + k];
+            block_barrier();
         }
     }
     if (own < inputs)
@@ -9544,7 +9551,7 @@ GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
     block_barrier();
     if (own < VMAFGPU__SLOPES)
         store(launch.slopes + own, vmafgpu__way_slope(terms, own));
-    const double score = map_score(launch, nullptr, 0, 0, means + 2 * VMAFGPU__MAP_SLOPE_THREADS);
+    const double score = map_score(launch, nullptr, 0, 0, parts);
     if (own == 0)
         store(launch.slopes + VMAFGPU__SLOPES, score);
 }
@@ -10051,25 +10058,44 @@ template <int SCALE, int BYTES> GPU_FN int32_t slopes_input(const uint8_t *row, 
     return SCALE == 1 ? (int32_t)(int16_t)load((const uint16_t *)row + x) : load((const int32_t *)row + x);
 }
 
+/* Loads the 4 x 4 samples on which the coefficients at band position (x, y) depend. */
+template <int SCALE, int BYTES>
+GPU_FN void slopes_inputs(const vmafgpu__adm_launch &adm, const uint8_t *plane, int32_t pitch, int32_t x, int32_t y,
+                          int32_t (&out)[4][4]) {
+    const int32_t grey = (int32_t)1 << (adm.batch.bit_depth - 1), left = 2 * x - 1, top = 2 * y - 1;
+    if (x > 0 && y > 0 && left + 4 <= adm.input_width && top + 4 <= adm.input_height) {
+        const uint8_t *row = plane + (int64_t)top * pitch + left * (SCALE == 0 ? BYTES : SCALE == 1 ? 2 : 4);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                out[i][k] = slopes_input<SCALE, BYTES>(row, k, grey);
+            row += pitch;
+        }
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const uint8_t *row =
+            plane + (int64_t)adm_larger(vmafgpu__reflect_repeat(top + i, adm.input_height), 0) * pitch;
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            out[i][k] = slopes_input<SCALE, BYTES>(
+                row, adm_larger(vmafgpu__reflect_repeat(left + k, adm.input_width), 0), grey);
+    }
+}
+
 /* Computes the coefficients h, v and d of one frame at band position (x, y). */
 template <int SCALE, int BYTES>
 GPU_FN void slopes_coefficients(const vmafgpu__adm_launch &adm, const uint8_t *plane, int32_t pitch, int32_t x,
                                 int32_t y, int32_t (&out)[VMAFGPU__BANDS]) {
     const int shift = vmafgpu__dwt_vertical_shift(SCALE, adm.batch.bit_depth),
               next = vmafgpu__dwt_horizontal_shift(SCALE);
-    const int32_t grey = (int32_t)1 << (adm.batch.bit_depth - 1);
-    const uint8_t *row[4];
-    int32_t low[4], high[4];
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-        row[k] = plane + (int64_t)adm_larger(vmafgpu__reflect_repeat(2 * y - 1 + k, adm.input_height), 0) * pitch;
+    int32_t in[4][4], low[4], high[4];
+    slopes_inputs<SCALE, BYTES>(adm, plane, pitch, x, y, in);
 #pragma unroll
     for (int k = 0; k < 4; k++) {
-        const int32_t column = adm_larger(vmafgpu__reflect_repeat(2 * x - 1 + k, adm.input_width), 0);
-        int32_t v[4];
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-            v[i] = slopes_input<SCALE, BYTES>(row[i], column, grey);
+        const int32_t v[4] = { in[0][k], in[1][k], in[2][k], in[3][k] };
         if (SCALE < 2) {
             const uint32_t half = (uint32_t)vmafgpu__half(shift);
             low[k] = (int32_t)adm_low32((uint32_t)v[0], (uint32_t)v[1], (uint32_t)v[2], (uint32_t)v[3], half) >> shift;
@@ -10101,19 +10127,22 @@ template <int SCALE>
 GPU_FN SlopesPixel slopes_pixel(const vmafgpu__adm_launch &adm, const int32_t (&o)[VMAFGPU__BANDS],
                                 const int32_t (&t)[VMAFGPU__BANDS], uint32_t (&side)[2]) {
     SlopesPixel out = {};
-    const bool same_angle = vmafgpu__adm_same_angle(o[0], o[1], t[0], t[1]);
+    const bool same_angle = adm_same_angle(o, t);
     side[0] = side[1] = 0;
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const int32_t negative = t[band] >> 31;
+        const uint32_t u = (uint32_t)vmafgpu__magnitude(o[band]), v = (uint32_t)vmafgpu__magnitude(t[band]);
+        const bool has_part = o[band] != 0 && t[band] != 0 && (o[band] ^ t[band]) >= 0;
         int32_t value[2];
-        value[0] = vmafgpu__adm_restore(o[band], t[band]);
+        value[0] = has_part ? ((int32_t)adm_restore_magnitude(u, v, negative) ^ negative) - negative : 0;
         if (value[0] && same_angle)
             value[0] = vmafgpu__adm_enhance(value[0], o[band], t[band], adm.gain_limit);
         value[1] = t[band] - value[0];
-        const bool has_part = o[band] != 0 && t[band] != 0 && (o[band] ^ t[band]) >= 0;
-        const bool is_below = (uint32_t)vmafgpu__magnitude(t[band]) <= (uint32_t)vmafgpu__magnitude(o[band]);
-        const bool is_restored = has_part && (is_below || (same_angle && value[0] == t[band]));
-        const int32_t restored = value[0], rest = value[1], part = is_restored ? restored : rest;
+        const bool is_restored = has_part && (v <= u || (same_angle && value[0] == t[band]));
+        int32_t part = value[1];
+        if (is_restored)
+            part = value[0];
         out.flags |= ((part > 0) - (part < 0) + 1 + (is_restored ? 0 : 4)) << 3 * band;
 #pragma unroll
         for (int i = 0; i < 2; i++) {
@@ -10215,9 +10244,11 @@ template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_a
                 if (y == g.h - 1)
                     box[k + 1] += p[0];
             }
-            float sum = box[1] + (box[0] + box[2]);
+            float sum = box[1] + (box[0] + box[2]), before = box[1];
+            if (x)
+                before = box[0];
             if (x == vmafgpu__reflect_repeat(-1, g.w))
-                sum += box[x ? 0 : 1];
+                sum += before;
             if (x == g.w - 1)
                 sum += box[1];
             mask[i] = (sum + centre[0]) * (1.0f / 30);

@@ -1886,8 +1886,9 @@ enum {
 struct VifWarp {
     const uint8_t *table; /* logarithms */
     const uint8_t *matrices;
-    uint8_t *digits; /* the lane's pair of words of the first digit */
-    uint8_t *input;  /* input of the warp: [step & 1][frame][row] */
+    const uint8_t *rounding; /* rounding terms */
+    uint8_t *digits;         /* the lane's pair of words of the first digit */
+    uint8_t *input;          /* input of the warp: [step & 1][frame][row] */
 };
 
 template <int SOURCES> struct VifStrip {
@@ -2143,8 +2144,8 @@ template <int SCALE, int BYTES, int DIGITS, bool HAS_NEXT = (SCALE < 3)> struct 
 
     GPU_FN void load_rounding(const VifWarp &warp, Rounding *rounding) {
         if constexpr (SCALE == 0 && BYTES == 2) {
-            load_shared(rounding->mean, warp.table + VMAFGPU__VIF_LOG_TABLE + 3 * VIF_PASS);
-            load_shared(rounding->square, warp.table + VMAFGPU__VIF_LOG_TABLE + 3 * VIF_PASS + 16);
+            load_shared(rounding->mean, warp.rounding);
+            load_shared(rounding->square, warp.rounding + 16);
         } else {
 #pragma unroll
             for (int i = 0; i < 4; i++) {
@@ -2364,21 +2365,21 @@ template <int SCALE, int BYTES, int DIGITS, bool HAS_NEXT = (SCALE < 3)> struct 
 
     /* If HAS_LOGS is false, shared memory does not contain the table of logarithms. */
     template <bool HAS_LOGS> GPU_FN VifWarp prepare(const vmafgpu__vif_launch &launch) {
-        uint8_t *shared = shared_memory() - (HAS_LOGS ? 0 : (int)VMAFGPU__VIF_LOG_TABLE);
-        uint8_t *of_block = shared + VMAFGPU__VIF_LOG_TABLE + 3 * VIF_PASS;
+        uint8_t *shared = shared_memory(), *matrices = shared + (HAS_LOGS ? (int)VMAFGPU__VIF_LOG_TABLE : 0);
+        uint8_t *of_block = matrices + 3 * VIF_PASS;
         uint8_t *of_warp = of_block + VMAFGPU__VIF_ROUNDING + warp_index() * WARP_BYTES;
         const uint32_t g = lane_index() / 4, t = lane_index() % 4;
         const uint32_t slot = t < 2 ? 2 * g + t : 16 + ((2 * g + t % 2 + 8) & 15);
         for (uint32_t i = thread_index(); HAS_LOGS && i < VMAFGPU__VIF_LOG_TABLE / 16; i += block_threads())
             copy_16(shared + 16 * i, (const Words4 *)launch.log_table + i);
         for (uint32_t i = thread_index(); i < 3 * VIF_PASS / 16; i += block_threads())
-            copy_16(shared + VMAFGPU__VIF_LOG_TABLE + 16 * i, (const Words4 *)launch.fragments + i);
+            copy_16(matrices + 16 * i, (const Words4 *)launch.fragments + i);
         copy_commit();
         if (thread_index() < 8)
             ((int32_t *)of_block)[thread_index()] = thread_index() < 4 ? launch.mean_half : launch.square_half;
         copy_wait<0>();
         block_barrier();
-        return VifWarp{ shared, of_block - 3 * VIF_PASS + 16 * lane_index(), of_warp + 8 * slot,
+        return VifWarp{ shared, matrices + 16 * lane_index(), of_block, of_warp + 8 * slot,
                         of_warp + VMAFGPU__VIF_DIGITS };
     }
 
@@ -10320,27 +10321,23 @@ GPU_FN void slopes_merge_down(const vmafgpu__slopes_adm_launch &launch, int32_t 
 #pragma unroll
     for (int k = 0; k < RUN / 2 + 2; k++)
         bands[k] = slopes_load_bands(launch, x, y / 2 - 1 + k, has_bands);
+    const bool at_edge = y == 0 || y + RUN > in_height - 3;
 #pragma unroll
     for (int n = 0; n < RUN; n++) {
         SlopesHalves out = {};
         /* An even row depends on taps 1 and 3, an odd row on taps 0 and 2. */
         slopes_merge(bands[(n + 1) / 2 + 1], n & 1 ? 0 : 1, out);
         slopes_merge(bands[(n + 1) / 2], n & 1 ? 2 : 3, out);
-        low[n * ROW] = out.low;
-        high[n * ROW] = out.high;
-    }
-    if (y > 0 && y + RUN <= in_height - 3)
-        return;
-#pragma unroll 1
-    for (int32_t n = 0; n < RUN; n++) {
-        SlopesHalves out = { low[n * ROW], high[n * ROW] };
-        if (y + n == 1)
-            slopes_merge(slopes_load_bands(launch, x, 0, has_bands), 0, out);
-#pragma unroll
-        for (int tap = 2; tap < 4; tap++) {
-            const int32_t beyond = 2 * (g.h - 1) - 1 + tap;
-            if (beyond >= in_height && vmafgpu__reflect_repeat(beyond, in_height) == y + n)
-                slopes_merge(slopes_load_bands(launch, x, g.h - 1, has_bands), tap, out);
+        if (at_edge) {
+            /* Row 1 is also row -1. Rows beyond the last one repeat it, and the one before. */
+            if (n == 1 && y == 0)
+                slopes_merge(bands[1], 0, out);
+            if (n % 2 == 0 && y + n == in_height - 1)
+                slopes_merge(bands[n / 2 + 1], 2, out);
+            if (n % 2 && y + n == 2 * g.h - 1)
+                slopes_merge(bands[n / 2 + 1], 3, out);
+            if (n % 2 && y + n == in_height - 2 && in_height % 2)
+                slopes_merge(bands[n / 2 + 2], 3, out);
         }
         low[n * ROW] = out.low;
         high[n * ROW] = out.high;

@@ -3475,7 +3475,7 @@ enum {
     VMAFGPU__MAP_SLOPE_THREADS = 256,   /* a single block; see map_slopes() in the kernels */
     VMAFGPU__MAP_SCORE_SHARED =
         ((int)VMAFGPU__SMOOTH_EXTRACTORS + (int)VMAFGPU__MAP_ROOTS + (int)VMAFGPU__MAP_LANES) * 8,
-    VMAFGPU__MAP_SLOPE_INPUTS = 8,      /* inputs of the model that are processed at the same time */
+    VMAFGPU__MAP_SLOPE_INPUTS = 8, /* inputs of the model that are processed at the same time */
     VMAFGPU__MAP_SLOPE_SHARED = (3 * (int)VMAFGPU__SMOOTH_EXTRACTORS + 3 * (int)VMAFGPU__SLOPES +
                                  (int)VMAFGPU__MAP_SLOPE_INPUTS * ((int)VMAFGPU__MAP_SLOPE_THREADS + 1)) *
                                 8,
@@ -3549,9 +3549,9 @@ VMAFGPU__FN float vmafgpu__slopes_adm_weight(double slope, double unit, double c
 enum {
     VMAFGPU__SLOPES_THREADS = 256,
     VMAFGPU__SLOPES_MATRIX_WARPS = 3, /* so few that a block needs less than 48 KB of shared memory */
-    VMAFGPU__SLOPES_COLUMNS = 128, /* columns that a VIF block filters vertically, including both margins */
-    VMAFGPU__SLOPES_HEIGHT = 16,   /* rows of a VIF block */
-    VMAFGPU__SLOPES_STRIDE = 132,  /* floats between rows in shared memory: four times an odd number */
+    VMAFGPU__SLOPES_COLUMNS = 128,    /* columns that a VIF block filters vertically, including both margins */
+    VMAFGPU__SLOPES_HEIGHT = 16,      /* rows of a VIF block */
+    VMAFGPU__SLOPES_STRIDE = 132,     /* floats between rows in shared memory: four times an odd number */
     VMAFGPU__SLOPES_UP_STRIDE = 68,
     /* three planes, the next scale, and results beyond both edges of these four */
     VMAFGPU__SLOPES_VIF_SHARED =
@@ -35332,10 +35332,10 @@ static vmafgpu__shape vmafgpu__slopes_matrix_shape(vmafgpu__edit_vif_launch *lau
     const int of_warp = input ? VMAFGPU__VIF_WARP_SHARED_16 : VMAFGPU__VIF_WARP_SHARED_8;
     vmafgpu__shape shape;
     launch->tile_width = 16 * steps;
-    vmafgpu__set_shape(
-        &shape, vmafgpu__divide_up(vmafgpu__divide_up(columns, steps) * rows, VMAFGPU__SLOPES_MATRIX_WARPS), 1, 1,
-        VMAFGPU__SLOPES_MATRIX_WARPS * 32,
-        VMAFGPU__VIF_FRAGMENTS * 4 + VMAFGPU__VIF_ROUNDING + VMAFGPU__SLOPES_MATRIX_WARPS * of_warp);
+    vmafgpu__set_shape(&shape,
+                       vmafgpu__divide_up(vmafgpu__divide_up(columns, steps) * rows, VMAFGPU__SLOPES_MATRIX_WARPS), 1,
+                       1, VMAFGPU__SLOPES_MATRIX_WARPS * 32,
+                       VMAFGPU__VIF_FRAGMENTS * 4 + VMAFGPU__VIF_ROUNDING + VMAFGPU__SLOPES_MATRIX_WARPS * of_warp);
     return shape;
 }
 

@@ -8891,8 +8891,8 @@ GPU_FN void slopes_terms(double gain_limit, const uint32_t (&mean)[2][EDIT_RUN],
                     m2 = (float)(int32_t)(mean[1][i] - 0x80000000u) * (1.0f / 16777216);
         const bool is_flat = s1[i] < VMAFGPU__VIF_NOISE, is_lost = s12[i] <= 0 || s2[i] <= 0;
         /* Negative values lead to the same results as 0. */
-        const double x1 = whole((uint32_t)(is_flat ? VMAFGPU__VIF_NOISE : s1[i])), x2 = whole((uint32_t)adm_larger(s2[i], 0)),
-                     x12 = whole((uint32_t)adm_larger(s12[i], 0));
+        const double x1 = whole((uint32_t)(is_flat ? VMAFGPU__VIF_NOISE : s1[i])),
+                     x2 = whole((uint32_t)adm_larger(s2[i], 0)), x12 = whole((uint32_t)adm_larger(s12[i], 0));
         const double gain = quotient(x12, x1 + VMAFGPU__VIF_EPSILON), left = x2 - gain * x12;
         const double limited = gain < gain_limit ? gain : gain_limit, signal = limited * limited * x1;
         const bool has_rest = left >= 1, is_limited = gain > gain_limit;
@@ -10077,8 +10077,7 @@ GPU_FN void slopes_inputs(const vmafgpu__adm_launch &adm, const uint8_t *plane, 
     }
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-        const uint8_t *row =
-            plane + (int64_t)adm_larger(vmafgpu__reflect_repeat(top + i, adm.input_height), 0) * pitch;
+        const uint8_t *row = plane + (int64_t)adm_larger(vmafgpu__reflect_repeat(top + i, adm.input_height), 0) * pitch;
 #pragma unroll
         for (int k = 0; k < 4; k++)
             out[i][k] = slopes_input<SCALE, BYTES>(
@@ -10349,7 +10348,8 @@ GPU_FN void slopes_merge_down(const vmafgpu__slopes_adm_launch &launch, int32_t 
 GPU_FN void slopes_wavelet(const vmafgpu__slopes_adm_launch &launch) {
     constexpr int WIDTH = VMAFGPU__SLOPES_MERGE_WIDTH, HEIGHT = VMAFGPU__SLOPES_MERGE_HEIGHT, ROW = WIDTH + 2;
     constexpr int RUN = HEIGHT * ROW / VMAFGPU__SLOPES_THREADS, GROUPS = ROW / 2;
-    static_assert(RUN % 2 == 0 && HEIGHT % RUN == 0 && VMAFGPU__SLOPES_THREADS % GROUPS == 0 && WIDTH % 2 == 0, "threads");
+    static_assert(RUN % 2 == 0 && HEIGHT % RUN == 0 && VMAFGPU__SLOPES_THREADS % GROUPS == 0 && WIDTH % 2 == 0,
+                  "threads");
     const int32_t in_width = launch.adm.input_width, in_height = launch.adm.input_height, own = (int32_t)thread_index();
     const int32_t x0 = (int32_t)block_x() * WIDTH, y0 = (int32_t)block_y() * HEIGHT, last = launch.adm.geometry.w - 1;
     float *low = (float *)shared_memory(), *high = low + HEIGHT * ROW; /* column 0 is column x0 - 1 of the bands */

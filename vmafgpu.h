@@ -2382,7 +2382,7 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 /* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
  * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
  * value. */
-#define VMAFGPU__KERNEL_INTERFACE 0x14882859u
+#define VMAFGPU__KERNEL_INTERFACE 0xda38a32au
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
  * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
@@ -3559,6 +3559,7 @@ enum {
     VMAFGPU__SLOPES_TILE = 28,                            /* columns and rows of an ADM block */
     VMAFGPU__SLOPES_SIDE = (int)VMAFGPU__SLOPES_TILE + 4, /* the same with margins */
     VMAFGPU__SLOPES_ROW = (int)VMAFGPU__SLOPES_SIDE + 1,  /* words between rows in shared memory */
+    VMAFGPU__SLOPES_ADM_THREADS = 512,
     VMAFGPU__SLOPES_ADM_SHARED = 4 * 4 * (int)VMAFGPU__SLOPES_SIDE * (int)VMAFGPU__SLOPES_ROW,
     VMAFGPU__SLOPES_MERGE_WIDTH = 62,  /* columns of the bands that a block of the adjoint of the wavelet processes */
     VMAFGPU__SLOPES_MERGE_HEIGHT = 32, /* rows of its output */
@@ -35426,7 +35427,7 @@ static void vmafgpu__launch_slopes_adm(vmafgpu *v, int first, int end, void *str
         const int left = g->left > 0 ? g->left - 1 : 0, top = g->top > 0 ? g->top - 1 : 0;
         const vmafgpu__shape shape = { { (uint32_t)vmafgpu__divide_up(g->w - 2 * left, VMAFGPU__SLOPES_TILE),
                                          (uint32_t)vmafgpu__divide_up(g->h - 2 * top, VMAFGPU__SLOPES_TILE), 1 },
-                                       VMAFGPU__SLOPES_THREADS,
+                                       VMAFGPU__SLOPES_ADM_THREADS,
                                        VMAFGPU__SLOPES_ADM_SHARED };
         vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_BANDS + input], &shape, stream, &launch);
         if (s)

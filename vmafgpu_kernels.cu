@@ -9765,18 +9765,13 @@ GPU_FN void slopes_down(const float *column, int32_t width, int32_t height, int3
     constexpr int REACH = 8 >> SCALE, COUNT = VIF_RUN + 2 * REACH;
     float v[COUNT];
     const uint8_t *p = (const uint8_t *)(column + (y - REACH) * (int64_t)width);
+    const bool is_inside = y >= REACH && y + VIF_RUN + REACH <= height;
     const int32_t row = 4 * width;
-    if (y >= REACH && y + VIF_RUN + REACH <= height)
 #pragma unroll
-        for (int k = 0; k < COUNT; k++)
-            v[k] = slopes_load((const float *)(p + (int64_t)row * k));
-    else
-#pragma unroll
-        for (int k = 0; k < COUNT; k++) {
-            const int32_t at = y - REACH + k, from = adm_lesser(adm_larger(at, 0), height - 1);
-            v[k] = slopes_load(column + from * (int64_t)width);
-            v[k] = at == from ? v[k] : 0;
-        }
+    for (int k = 0; k < COUNT; k++)
+        v[k] = is_inside || (uint32_t)(y - REACH + k) < (uint32_t)height
+                   ? slopes_load((const float *)(const void *)(p + (int64_t)row * k))
+                   : 0;
 #pragma unroll
     for (int i = 0; i < VIF_RUN; i++)
         out[i * ROW] = slopes_filter<SCALE>(v + i);
@@ -10002,9 +9997,10 @@ template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif
         }
     }
     if (has_smaller) {
+        const int32_t again_row = (int32_t)opaque((uint32_t)own) % HEIGHT; /* computed again to save a register */
         uint32_t bits[VIF_RUN];
         float v[VIF_RUN]; /* from two columns before half of x */
-        vif_load_row((const uint32_t *)tile.up + row * Tile::UP_STRIDE + from / 2, bits);
+        vif_load_row((const uint32_t *)tile.up + again_row * Tile::UP_STRIDE + from / 2, bits);
 #pragma unroll
         for (int k = 0; k < VIF_RUN; k++)
             v[k] = float_bits(bits[k]);
@@ -10012,7 +10008,7 @@ template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif
         for (int i = 0; i < VIF_RUN; i++) {
             float wide = slopes_up_of<Tile::NEXT>(v + 2 + i / 2, i & 1);
             if (tile.has_edge)
-                wide = slopes_reflected(tile, 3, row, x + i, w, wide);
+                wide = slopes_reflected(tile, 3, again_row, x + i, w, wide);
             sum[i] += wide;
         }
     }
@@ -10161,7 +10157,7 @@ GPU_FN SlopesPixel slopes_pixel(const vmafgpu__adm_launch &adm, const int32_t (&
  * of derivatives over the bands. */
 template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_adm_launch &launch) {
     constexpr int SIDE = VMAFGPU__SLOPES_SIDE, ROW = VMAFGPU__SLOPES_ROW, AREA = SIDE * ROW;
-    constexpr int DOWN = VMAFGPU__SLOPES_THREADS / SIDE, COUNT = SIDE / DOWN;
+    constexpr int DOWN = VMAFGPU__SLOPES_ADM_THREADS / SIDE, COUNT = SIDE / DOWN;
     static_assert(SIDE == 32 && DOWN * COUNT == SIDE, "threads");
     const vmafgpu__adm_launch &adm = launch.adm;
     const vmafgpu__adm_geometry &g = adm.geometry;
@@ -10425,7 +10421,7 @@ GPU_FN void slopes_wavelet(const vmafgpu__slopes_adm_launch &launch) {
 }
 
 #define SLOPES_BANDS_KERNEL(input, SCALE, BYTES) \
-    GPU_KERNEL(vmafgpu_slopes_bands_##input, vmafgpu__slopes_adm_launch, VMAFGPU__SLOPES_THREADS, 2) { \
+    GPU_KERNEL(vmafgpu_slopes_bands_##input, vmafgpu__slopes_adm_launch, VMAFGPU__SLOPES_ADM_THREADS, 1) { \
         slopes_bands<SCALE, BYTES>(launch); \
     }
 SLOPES_BANDS_KERNEL(0_8, 0, 1)

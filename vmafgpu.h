@@ -35360,8 +35360,8 @@ static void vmafgpu__launch_slopes_terms(vmafgpu *v, int first, int end, void *s
     }
 }
 
-/* Launches the kernels that compute the slopes of VIF from these derivatives. If the model also uses ADM, they are written
- * to by_sample.out, otherwise to `out`. */
+/* Launches the kernels that compute the slopes of VIF from these derivatives. If the model also uses ADM, the kernels
+ * write the slopes to by_sample.out, otherwise to `out`. */
 static void vmafgpu__launch_slopes_vif(vmafgpu *v, uint64_t out, ptrdiff_t pitch, void *stream) {
     const vmafgpu__gpu_edits *x = v->gpu->edits;
     if (v->edits->adm) {
@@ -35416,8 +35416,8 @@ static void vmafgpu__slopes_adm_fill(vmafgpu *v, int s, uint64_t out, ptrdiff_t 
     launch->other = s == 0 && v->edits->vif ? (const float *)(uintptr_t)x->by_sample.out : NULL;
 }
 
-/* Launches the kernels that compute the slopes of ADM scales first..end - 1, except for the last kernel, which adds them
- * to the output. */
+/* Launches the kernels that compute the slopes of ADM scales first..end - 1, except for the last kernel, which computes
+ * the output. */
 static void vmafgpu__launch_slopes_adm(vmafgpu *v, int first, int end, void *stream) {
     for (int s = end - 1; s >= first && v->edits->adm; s--) {
         const int input = vmafgpu__adm_input(s, v->config.bit_depth);
@@ -35456,8 +35456,8 @@ typedef struct vmafgpu__slopes_target {
     ptrdiff_t pitch;
 } vmafgpu__slopes_target;
 
-/* Returns the memory for slopes that are copied to the host. The last kernel for ADM may read by_sample.out, but at that
- * time, nothing reads the terms of scale 0 any more. */
+/* Returns the memory for slopes that are copied to the host. The last kernel for ADM may read by_sample.out, but when it
+ * runs, no kernel needs the terms of scale 0 any more. */
 static uint64_t vmafgpu__slopes_buffer(const vmafgpu *v) {
     return v->edits->adm ? v->gpu->edits->by_sample.terms[0] : v->gpu->edits->by_sample.out;
 }
@@ -35520,8 +35520,8 @@ static void vmafgpu__launch_gradient(vmafgpu *v, const vmafgpu__slot *slot, uint
 }
 
 /* Launches the kernels for the slopes of a pair, which run after the kernels for its sums. The derivatives with respect
- * to variances need no weights, so they are computed at the same time as these. Those of scale 0 depend only on the
- * frames, so they are computed at the same time as the sums. The bands of ADM scale 0 do not depend on those of the other
+ * to variances need no weights, so they are computed at the same time as these. The derivatives of scale 0 depend only
+ * on the frames, so they are computed at the same time as the sums. The bands of ADM scale 0 do not depend on the other
  * scales. All slopes and maps use the same memory, so each waits for the previous one. */
 static void vmafgpu__launch_slopes(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;

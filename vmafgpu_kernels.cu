@@ -1995,8 +1995,8 @@ GPU_FN void vif_claim(const vmafgpu__vif_launch &launch, const Warp &warp) {
 
 #ifdef GPU_MATRIX
 
-/* The matrix form of one scale, for samples of BYTES bytes, whose squares have DIGITS bytes. HAS_NEXT: whether the images
- * of the next scale are computed. */
+/* The matrix form of one scale, for samples of BYTES bytes, whose squares have DIGITS bytes. HAS_NEXT: whether the
+ * images of the next scale are computed. */
 template <int SCALE, int BYTES, int DIGITS, bool HAS_NEXT = (SCALE < 3)> struct VifMatrix {
     enum {
         ROW = 16 * BYTES + VMAFGPU__VIF_INPUT_MARGIN,
@@ -9626,7 +9626,8 @@ GPU_KERNEL(vmafgpu_map_shares, vmafgpu__map_launch, VMAFGPU__MAP_THREADS, 4) {
  * The section >>slopes of vmafgpu.h describes what is computed. Here, each output is computed with the same float
  * operations in the same order as in that section; only the signs of zeros can differ in intermediate results. There
  * are four kernels per scale:
- *   terms    (in >>edits, a use of the tiles of VIF) the derivatives of VIF with respect to variances, in three planes
+ *   terms    (in >>edits, a use of the tiles of VIF) the derivatives of VIF with respect to variances, in three planes;
+ *            `matrix` replaces it on devices on which VIF uses the matrix form
  *   vif      the adjoint of the filter of VIF, and the derivatives of the next scale
  *   bands    the derivatives of ADM with respect to the coefficients
  *   wavelet  the adjoint of the wavelet of ADM

@@ -6,9 +6,9 @@
 #                                           DEPTH=all: also assembles the 7.5 image for newer GPUs
 #
 # - The PTX version is at most 8.0, and the targets are sm_75 and sm_80.
-# - Kernels read global memory only by ld.global.nc or cp.async. They do not use local memory or generic addresses. In the
-#   kernels of float features and slopes, no product is fused with a sum (see may_fuse for exceptions). In machine code,
-#   divisions contain fused products.
+# - Kernels read global memory only by ld.global.nc or cp.async. They do not use local memory or generic addresses. In
+#   the kernels of float features and slopes, no product is fused with a sum (see may_fuse for exceptions). In machine
+#   code, divisions contain fused products.
 # - For sm_75, sm_80, sm_90 and sm_120: no spills, no stack, and few enough registers for the number of blocks that the
 #   kernel requests. Images that `make blobs` has assembled are not assembled again.
 # - If a driver compiles the PTX: no spills. By default, this is checked for compute capability 8.0, 10.3 and

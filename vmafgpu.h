@@ -35456,8 +35456,8 @@ typedef struct vmafgpu__slopes_target {
     ptrdiff_t pitch;
 } vmafgpu__slopes_target;
 
-/* Returns the memory for slopes that are copied to the host. The last kernel for ADM may read by_sample.out, but when it
- * runs, no kernel needs the terms of scale 0 any more. */
+/* Returns the memory for slopes that are copied to the host. The last kernel for ADM may read by_sample.out. When that
+ * kernel runs, no kernel needs the terms of scale 0 any more. */
 static uint64_t vmafgpu__slopes_buffer(const vmafgpu *v) {
     return v->edits->adm ? v->gpu->edits->by_sample.terms[0] : v->gpu->edits->by_sample.out;
 }

@@ -2387,7 +2387,7 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 /* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
  * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
  * value. */
-#define VMAFGPU__KERNEL_INTERFACE 0xfe193f0cu
+#define VMAFGPU__KERNEL_INTERFACE 0xda38a32au
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
  * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
@@ -3480,9 +3480,10 @@ enum {
     VMAFGPU__MAP_SLOPE_THREADS = 256,   /* a single block; see map_slopes() in the kernels */
     VMAFGPU__MAP_SCORE_SHARED =
         ((int)VMAFGPU__SMOOTH_EXTRACTORS + (int)VMAFGPU__MAP_ROOTS + (int)VMAFGPU__MAP_LANES) * 8,
-    VMAFGPU__MAP_SLOPE_SHARED =
-        (3 * VMAFGPU__SMOOTH_EXTRACTORS + 3 * VMAFGPU__SLOPES + 2 * VMAFGPU__MAP_SLOPE_THREADS) * 8 +
-        VMAFGPU__MAP_SCORE_SHARED,
+    VMAFGPU__MAP_SLOPE_INPUTS = 8, /* inputs of the model that are processed at the same time */
+    VMAFGPU__MAP_SLOPE_SHARED = (3 * (int)VMAFGPU__SMOOTH_EXTRACTORS + 3 * (int)VMAFGPU__SLOPES +
+                                 (int)VMAFGPU__MAP_SLOPE_INPUTS * ((int)VMAFGPU__MAP_SLOPE_THREADS + 1)) *
+                                8,
     VMAFGPU__MAP_THREADS = 64,        /* each thread processes one block of the picture */
     VMAFGPU__MAP_ADJUST_THREADS = 256 /* each thread processes one block, too; at least MAP_LANES */
 };
@@ -3552,9 +3553,10 @@ VMAFGPU__FN float vmafgpu__slopes_adm_weight(double slope, double unit, double c
 
 enum {
     VMAFGPU__SLOPES_THREADS = 256,
-    VMAFGPU__SLOPES_COLUMNS = 128, /* columns that a VIF block filters vertically, including both margins */
-    VMAFGPU__SLOPES_HEIGHT = 16,   /* rows of a VIF block */
-    VMAFGPU__SLOPES_STRIDE = 132,  /* floats between rows in shared memory: four times an odd number */
+    VMAFGPU__SLOPES_MATRIX_WARPS = 3, /* so few that a block needs less than 48 KB of shared memory */
+    VMAFGPU__SLOPES_COLUMNS = 128,    /* columns that a VIF block filters vertically, including both margins */
+    VMAFGPU__SLOPES_HEIGHT = 16,      /* rows of a VIF block */
+    VMAFGPU__SLOPES_STRIDE = 132,     /* floats between rows in shared memory: four times an odd number */
     VMAFGPU__SLOPES_UP_STRIDE = 68,
     /* three planes, the next scale, and results beyond both edges of these four */
     VMAFGPU__SLOPES_VIF_SHARED =
@@ -3562,9 +3564,10 @@ enum {
     VMAFGPU__SLOPES_TILE = 28,                            /* columns and rows of an ADM block */
     VMAFGPU__SLOPES_SIDE = (int)VMAFGPU__SLOPES_TILE + 4, /* the same with margins */
     VMAFGPU__SLOPES_ROW = (int)VMAFGPU__SLOPES_SIDE + 1,  /* words between rows in shared memory */
+    VMAFGPU__SLOPES_ADM_THREADS = 512,
     VMAFGPU__SLOPES_ADM_SHARED = 4 * 4 * (int)VMAFGPU__SLOPES_SIDE * (int)VMAFGPU__SLOPES_ROW,
-    VMAFGPU__SLOPES_MERGE_WIDTH = 64,  /* columns of the bands that a block of the adjoint of the wavelet processes */
-    VMAFGPU__SLOPES_MERGE_HEIGHT = 16, /* rows of its output */
+    VMAFGPU__SLOPES_MERGE_WIDTH = 62,  /* columns of the bands that a block of the adjoint of the wavelet processes */
+    VMAFGPU__SLOPES_MERGE_HEIGHT = 32, /* rows of its output */
     VMAFGPU__SLOPES_MERGE_SHARED = 4 * 2 * (int)VMAFGPU__SLOPES_MERGE_HEIGHT * ((int)VMAFGPU__SLOPES_MERGE_WIDTH + 2),
     VMAFGPU__SLOPES_INPUTS = 16, /* inputs of the model that are processed at the same time */
     VMAFGPU__SLOPES_WEIGHTS_SHARED =
@@ -3597,9 +3600,9 @@ typedef struct vmafgpu__slopes_adm_launch {
     const vmafgpu__slopes_weights *weights;
     float *bands;         /* three planes with one value per coefficient; NULL if all are 0 */
     const float *smaller; /* derivatives with respect to the low-pass band; NULL at the last scale */
+    const float *other;   /* derivatives that are added to those of this scale; NULL if there are none */
     unsigned char *out;
     int64_t pitch;
-    int32_t adds, unused; /* adds: adds the derivatives to `out` instead of storing them */
 } vmafgpu__slopes_adm_launch;
 
 #endif /* !VMAFGPU_NO_EDITS */
@@ -34970,9 +34973,22 @@ struct vmafgpu__gpu_edits {
      * `adm` are derivatives with respect to the input of a scale, of which scale 0 has none. */
     struct {
         uint64_t weights, terms[VMAFGPU__SCALES], bands[VMAFGPU__SCALES], vif[VMAFGPU__SCALES], adm[VMAFGPU__SCALES];
-        uint64_t out; /* slopes for a caller whose memory is not on the device */
+        uint64_t out; /* slopes of VIF, if the model also uses ADM */
     } by_sample;
 };
+
+/* The kernels for the terms in the matrix form of VIF. They replace those of the plain form. */
+static const char *const vmafgpu__slopes_matrix_kernels[VMAFGPU__VIF_INPUTS] = {
+    "vmafgpu_slopes_matrix_0_8", "vmafgpu_slopes_matrix_0_12", "vmafgpu_slopes_matrix_0_16",
+    "vmafgpu_slopes_matrix_1",   "vmafgpu_slopes_matrix_2",    "vmafgpu_slopes_matrix_3",
+};
+
+static const char *vmafgpu__slopes_kernel(const vmafgpu *v, int function) {
+    const int input = function - VMAFGPU__KERNEL_SLOPES_TERMS;
+    return v->gpu->context.form == VMAFGPU__FORM_MATRIX && input >= 0 && input < VMAFGPU__VIF_INPUTS
+               ? vmafgpu__slopes_matrix_kernels[input]
+               : vmafgpu__edit_kernels[function];
+}
 
 /* Lists the kernels that edits and maps need. */
 static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *count) {
@@ -34992,7 +35008,7 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
                                 VMAFGPU__KERNEL_SLOPES_BANDS + adm };
         for (int i = 0; i < 3; i++)
             if (i < 2 ? v->plan.vif_variants : v->plan.adm_variants)
-                vmafgpu__want(list, count, vmafgpu__edit_kernels[needed[i]], &functions[needed[i]]);
+                vmafgpu__want(list, count, vmafgpu__slopes_kernel(v, needed[i]), &functions[needed[i]]);
     }
     for (int i = VMAFGPU__KERNEL_SLOPES_WAVELET; v->config.slopes && i < VMAFGPU__EDIT_FUNCTIONS; i++)
         if (i != VMAFGPU__KERNEL_SLOPES_WEIGHTS || v->config.live) /* for edits, the CPU computes the weights */
@@ -35547,20 +35563,49 @@ static void vmafgpu__edits_slopes_weights(const vmafgpu *v, vmafgpu__slopes_weig
     }
 }
 
-/* Launches the kernels that compute the derivatives of VIF with respect to variances. They need no weights. */
-static void vmafgpu__launch_slopes_terms(vmafgpu *v, void *stream) {
-    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+/* Returns the shape of a launch that computes terms in the matrix form, and sets the number of columns per warp: few
+ * enough for about 12 warps per multiprocessor, but not so few that most of the work is done twice. */
+static vmafgpu__shape vmafgpu__slopes_matrix_shape(vmafgpu__edit_vif_launch *launch, int input, int multiprocessors) {
+    const int columns = vmafgpu__divide_up(launch->vif.width, 16), rows = vmafgpu__divide_up(launch->vif.height, 16);
+    const int share = columns * rows / (12 * multiprocessors), steps = share < 2 ? 2 : share > 16 ? 16 : share;
+    const int of_warp = input ? VMAFGPU__VIF_WARP_SHARED_16 : VMAFGPU__VIF_WARP_SHARED_8;
+    vmafgpu__shape shape;
+    launch->tile_width = 16 * steps;
+    vmafgpu__set_shape(&shape,
+                       vmafgpu__divide_up(vmafgpu__divide_up(columns, steps) * rows, VMAFGPU__SLOPES_MATRIX_WARPS), 1,
+                       1, VMAFGPU__SLOPES_MATRIX_WARPS * 32,
+                       VMAFGPU__VIF_FRAGMENTS * 4 + VMAFGPU__VIF_ROUNDING + VMAFGPU__SLOPES_MATRIX_WARPS * of_warp);
+    return shape;
+}
+
+/* Launches the kernels that compute the derivatives of VIF with respect to variances, for scales first..end - 1. They
+ * need no weights. */
+static void vmafgpu__launch_slopes_terms(vmafgpu *v, int first, int end, void *stream) {
+    const vmafgpu__launch_context *context = &v->gpu->context;
+    for (int s = first; s < end && v->edits->vif; s++) {
+        const int input = vmafgpu__vif_input(s, v->config.bit_depth);
         vmafgpu__edit_vif_launch launch;
-        const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, v->edits->vif->variant, s, &launch);
+        vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, v->edits->vif->variant, s, &launch);
         launch.terms = (int32_t *)(uintptr_t)v->gpu->edits->by_sample.terms[s];
-        vmafgpu__edit_vif_start(v, VMAFGPU__KERNEL_SLOPES_TERMS, s, launch.vif.width, launch.vif.height, shape, &launch,
-                                stream);
+        if (context->form != VMAFGPU__FORM_MATRIX) {
+            vmafgpu__edit_vif_start(v, VMAFGPU__KERNEL_SLOPES_TERMS, s, launch.vif.width, launch.vif.height, shape,
+                                    &launch, stream);
+        } else if (!launch.vif.images_only) {
+            shape = vmafgpu__slopes_matrix_shape(&launch, input, context->multiprocessors);
+            vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_TERMS + input], &shape, stream,
+                                &launch);
+        }
     }
 }
 
-/* Launches the kernels that compute the slopes of VIF from these derivatives, and write them to `out`. */
+/* Launches the kernels that compute the slopes of VIF from these derivatives. If the model also uses ADM, the kernels
+ * write the slopes to by_sample.out, otherwise to `out`. */
 static void vmafgpu__launch_slopes_vif(vmafgpu *v, uint64_t out, ptrdiff_t pitch, void *stream) {
     const vmafgpu__gpu_edits *x = v->gpu->edits;
+    if (v->edits->adm) {
+        out = x->by_sample.out;
+        pitch = (ptrdiff_t)sizeof(float) * v->config.width;
+    }
     for (int s = VMAFGPU__SCALES - 1; s >= 0; s--) {
         vmafgpu__edit_vif_launch of_edits;
         vmafgpu__slopes_vif_launch launch;
@@ -35606,12 +35651,13 @@ static void vmafgpu__slopes_adm_fill(vmafgpu *v, int s, uint64_t out, ptrdiff_t 
     launch->smaller = s + 1 < VMAFGPU__SCALES ? (const float *)(uintptr_t)x->by_sample.adm[s + 1] : NULL;
     launch->out = (unsigned char *)(uintptr_t)(s ? x->by_sample.adm[s] : out);
     launch->pitch = s ? launch->adm.input_width * (int)sizeof(float) : (int64_t)pitch;
-    launch->adds = s == 0 && v->edits->vif;
+    launch->other = s == 0 && v->edits->vif ? (const float *)(uintptr_t)x->by_sample.out : NULL;
 }
 
-/* Launches the kernels that compute the slopes of ADM, except for the last kernel, which adds them to the output. */
-static void vmafgpu__launch_slopes_adm(vmafgpu *v, void *stream) {
-    for (int s = VMAFGPU__SCALES - 1; s >= 0; s--) {
+/* Launches the kernels that compute the slopes of ADM scales first..end - 1, except for the last kernel, which computes
+ * the output. */
+static void vmafgpu__launch_slopes_adm(vmafgpu *v, int first, int end, void *stream) {
+    for (int s = end - 1; s >= first && v->edits->adm; s--) {
         const int input = vmafgpu__adm_input(s, v->config.bit_depth);
         vmafgpu__slopes_adm_launch launch;
         vmafgpu__slopes_adm_fill(v, s, 0, 0, &launch);
@@ -35619,7 +35665,7 @@ static void vmafgpu__launch_slopes_adm(vmafgpu *v, void *stream) {
         const int left = g->left > 0 ? g->left - 1 : 0, top = g->top > 0 ? g->top - 1 : 0;
         const vmafgpu__shape shape = { { (uint32_t)vmafgpu__divide_up(g->w - 2 * left, VMAFGPU__SLOPES_TILE),
                                          (uint32_t)vmafgpu__divide_up(g->h - 2 * top, VMAFGPU__SLOPES_TILE), 1 },
-                                       VMAFGPU__SLOPES_THREADS,
+                                       VMAFGPU__SLOPES_ADM_THREADS,
                                        VMAFGPU__SLOPES_ADM_SHARED };
         vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_BANDS + input], &shape, stream, &launch);
         if (s)
@@ -35648,10 +35694,16 @@ typedef struct vmafgpu__slopes_target {
     ptrdiff_t pitch;
 } vmafgpu__slopes_target;
 
+/* Returns the memory for slopes that are copied to the host. The last kernel for ADM may read by_sample.out. When that
+ * kernel runs, no kernel needs the terms of scale 0 any more. */
+static uint64_t vmafgpu__slopes_buffer(const vmafgpu *v) {
+    return v->edits->adm ? v->gpu->edits->by_sample.terms[0] : v->gpu->edits->by_sample.out;
+}
+
 static vmafgpu__slopes_target vmafgpu__slopes_target_of(const vmafgpu *v, const vmafgpu__wanted_slopes *wanted) {
     const int is_on_device = wanted->memory == VMAFGPU_MEMORY_DEVICE;
     vmafgpu__slopes_target target;
-    target.out = is_on_device ? (uint64_t)(uintptr_t)wanted->samples : v->gpu->edits->by_sample.out;
+    target.out = is_on_device ? (uint64_t)(uintptr_t)wanted->samples : vmafgpu__slopes_buffer(v);
     target.pitch = is_on_device ? wanted->pitch : (ptrdiff_t)sizeof(float) * v->config.width;
     return target;
 }
@@ -35663,7 +35715,7 @@ static void vmafgpu__copy_slopes(vmafgpu *v, const vmafgpu__wanted_slopes *wante
     for (int y = 0; y < count && wanted->memory != VMAFGPU_MEMORY_DEVICE; y++)
         (void)VMAFGPU__GPU_CALL(v, copy_out,
                                 ((unsigned char *)wanted->samples + y * wanted->pitch,
-                                 v->gpu->edits->by_sample.out + (uint64_t)y * row,
+                                 vmafgpu__slopes_buffer(v) + (uint64_t)y * row,
                                  is_packed ? row * (size_t)v->config.height : row, stream));
 }
 
@@ -35677,12 +35729,10 @@ static vmafgpu_result vmafgpu__edits_slopes_gpu(vmafgpu *v, const vmafgpu__wante
     vmafgpu__edits_slopes_weights(v, &weights);
     vmafgpu__gpu_enter(v);
     (void)VMAFGPU__GPU_CALL(v, copy_in, (g->edits->by_sample.weights, &weights, sizeof weights, stream));
-    if (v->edits->vif) {
-        vmafgpu__launch_slopes_terms(v, stream);
+    vmafgpu__launch_slopes_terms(v, 0, VMAFGPU__SCALES, stream);
+    if (v->edits->vif)
         vmafgpu__launch_slopes_vif(v, target.out, target.pitch, stream);
-    }
-    if (v->edits->adm)
-        vmafgpu__launch_slopes_adm(v, stream);
+    vmafgpu__launch_slopes_adm(v, 0, VMAFGPU__SCALES, stream);
     vmafgpu__launch_slopes_last(v, target.out, target.pitch, stream);
     vmafgpu__copy_slopes(v, wanted, stream);
     (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
@@ -35708,26 +35758,29 @@ static void vmafgpu__launch_gradient(vmafgpu *v, const vmafgpu__slot *slot, uint
 }
 
 /* Launches the kernels for the slopes of a pair, which run after the kernels for its sums. The derivatives with respect
- * to variances need no weights, so they are computed at the same time as these. All slopes and maps use the same
- * memory, so each waits for the previous one. */
+ * to variances need no weights, so they are computed at the same time as these. The derivatives of scale 0 depend only
+ * on the frames, so they are computed at the same time as the sums. The bands of ADM scale 0 do not depend on the other
+ * scales. All slopes and maps use the same memory, so each waits for the previous one. */
 static void vmafgpu__launch_slopes(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
     const vmafgpu__slopes_target target = vmafgpu__slopes_target_of(v, &slot->slopes);
     void *stream = slot->streams[0];
     x->slot = (int)(slot - g->slots);
-    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0)); /* for the first, this does not wait */
+    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[2], slot->arrived, 0));
+    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[2], x->mapped, 0)); /* the first does not wait */
+    vmafgpu__launch_slopes_terms(v, 0, 1, slot->streams[2]);
+    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0));
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->scored, stream));
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[i], x->scored, 0));
     vmafgpu__launch_gradient(v, slot, x->by_sample.weights);
-    if (v->edits->vif)
-        vmafgpu__launch_slopes_terms(v, slot->streams[2]);
+    vmafgpu__launch_slopes_terms(v, 1, VMAFGPU__SCALES, slot->streams[2]);
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->weighed, stream));
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[i], x->weighed, 0));
-    if (v->edits->adm)
-        vmafgpu__launch_slopes_adm(v, slot->streams[1]);
+    vmafgpu__launch_slopes_adm(v, 1, VMAFGPU__SCALES, slot->streams[1]);
+    vmafgpu__launch_slopes_adm(v, 0, 1, stream);
     if (v->edits->vif)
         vmafgpu__launch_slopes_vif(v, target.out, target.pitch, slot->streams[2]);
     for (int i = 1; i < VMAFGPU__STREAMS; i++) {

@@ -1886,8 +1886,9 @@ enum {
 struct VifWarp {
     const uint8_t *table; /* logarithms */
     const uint8_t *matrices;
-    uint8_t *digits; /* the lane's pair of words of the first digit */
-    uint8_t *input;  /* input of the warp: [step & 1][frame][row] */
+    const uint8_t *rounding; /* rounding terms */
+    uint8_t *digits;         /* the lane's pair of words of the first digit */
+    uint8_t *input;          /* input of the warp: [step & 1][frame][row] */
 };
 
 template <int SOURCES> struct VifStrip {
@@ -1994,8 +1995,9 @@ GPU_FN void vif_claim(const vmafgpu__vif_launch &launch, const Warp &warp) {
 
 #ifdef GPU_MATRIX
 
-/* The matrix form of one scale, for samples of BYTES bytes, whose squares have DIGITS bytes. */
-template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
+/* The matrix form of one scale, for samples of BYTES bytes, whose squares have DIGITS bytes. HAS_NEXT: whether the
+ * images of the next scale are computed. */
+template <int SCALE, int BYTES, int DIGITS, bool HAS_NEXT = (SCALE < 3)> struct VifMatrix {
     enum {
         ROW = 16 * BYTES + VMAFGPU__VIF_INPUT_MARGIN,
         FRAME = VMAFGPU__VIF_INPUT_ROWS / 2 * ROW,
@@ -2011,7 +2013,6 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
                       (int)WARP_BYTES ==
                           (BYTES == 1 ? (int)VMAFGPU__VIF_WARP_SHARED_8 : (int)VMAFGPU__VIF_WARP_SHARED_16),
                   "shared memory");
-    static constexpr bool HAS_NEXT = SCALE < 3;
     /* If true, every step computes statistics; those of the first step are computed from zeros. Because there is no
      * branch, the compiler interleaves the statistics with the vertical pass, which is faster if there are few
      * warps. */
@@ -2143,8 +2144,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
 
     GPU_FN void load_rounding(const VifWarp &warp, Rounding *rounding) {
         if constexpr (SCALE == 0 && BYTES == 2) {
-            load_shared(rounding->mean, warp.table + VMAFGPU__VIF_LOG_TABLE + 3 * VIF_PASS);
-            load_shared(rounding->square, warp.table + VMAFGPU__VIF_LOG_TABLE + 3 * VIF_PASS + 16);
+            load_shared(rounding->mean, warp.rounding);
+            load_shared(rounding->square, warp.rounding + 16);
         } else {
 #pragma unroll
             for (int i = 0; i < 4; i++) {
@@ -2302,15 +2303,16 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
      * column g + 8 * i of the previous 16 columns and in row 2 * t + j of the half. */
     typedef int32_t Variances[3][8];
 
-    GPU_FN void horizontal_half(const VifWarp &warp, const uint32_t (&low)[4], const uint32_t (&high)[4], int half,
-                                Variances &variance) {
-        uint32_t mean[2][4], b[2];
+    /* Computes four samples from the digits of a half: their means, and their variances from index `first` on. */
+    GPU_FN void horizontal_half(const uint8_t *digits, const uint32_t (&low)[4], const uint32_t (&high)[4], int first,
+                                uint32_t (&mean)[2][4], Variances &variance) {
+        uint32_t b[2];
 #pragma unroll
         for (int f = 0; f < 2; f++) {
             int32_t sum[3][4] = {};
 #pragma unroll
             for (int j = 0; j < 2; j++) {
-                load_shared(b, warp.digits + half * VIF_HALF + (2 * f + j) * VIF_DIGIT);
+                load_shared(b, digits + (2 * f + j) * VIF_DIGIT);
                 multiply_add(sum[j], low, b[0], b[1]);
                 multiply_add(sum[j + 1], high, b[0], b[1]);
             }
@@ -2324,7 +2326,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
             int32_t sum[5][4] = {};
 #pragma unroll
             for (int j = 0; j < 4; j++) {
-                load_shared(b, warp.digits + half * VIF_HALF + VIF_SQUARES + (4 * plane + j) * VIF_DIGIT);
+                load_shared(b, digits + VIF_SQUARES + (4 * plane + j) * VIF_DIGIT);
                 if (j == 0)
                     multiply_add(sum[0], low, b[0], b[1], rounding);
                 else
@@ -2336,7 +2338,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
                 const uint32_t square = weigh(sum[2][i], sum[3][i], sum[4][i]) + (weigh(sum[0][i], sum[1][i], 0) >> 16);
                 const int32_t v =
                     (int32_t)(square - vmafgpu__vif_mean_product(mean[plane == 1][i], mean[plane != 0][i]));
-                variance[plane][4 * half + i] = plane == 1 && v < 0 ? 0 : v;
+                variance[plane][first + i] = plane == 1 && v < 0 ? 0 : v;
             }
         }
     }
@@ -2349,8 +2351,10 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
         load_shared(low, matrices);
         load_shared(high, matrices + 512);
 #pragma unroll
-        for (int half = 0; half < 2; half++)
-            horizontal_half(warp, low, high, half, variance);
+        for (int half = 0; half < 2; half++) {
+            uint32_t mean[2][4];
+            horizontal_half(warp.digits + half * VIF_HALF, low, high, 4 * half, mean, variance);
+        }
         if (strip.at_edge)
 #pragma unroll
             for (int i = 0; i < 8; i++)
@@ -2359,21 +2363,23 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
                     variance[0][i] = variance[1][i] = variance[2][i] = 0;
     }
 
-    GPU_FN VifWarp prepare(const vmafgpu__vif_launch &launch) {
-        uint8_t *shared = shared_memory(), *of_block = shared + VMAFGPU__VIF_LOG_TABLE + 3 * VIF_PASS;
+    /* If HAS_LOGS is false, shared memory does not contain the table of logarithms. */
+    template <bool HAS_LOGS> GPU_FN VifWarp prepare(const vmafgpu__vif_launch &launch) {
+        uint8_t *shared = shared_memory(), *matrices = shared + (HAS_LOGS ? (int)VMAFGPU__VIF_LOG_TABLE : 0);
+        uint8_t *of_block = matrices + 3 * VIF_PASS;
         uint8_t *of_warp = of_block + VMAFGPU__VIF_ROUNDING + warp_index() * WARP_BYTES;
         const uint32_t g = lane_index() / 4, t = lane_index() % 4;
         const uint32_t slot = t < 2 ? 2 * g + t : 16 + ((2 * g + t % 2 + 8) & 15);
-        for (uint32_t i = thread_index(); i < VMAFGPU__VIF_LOG_TABLE / 16; i += block_threads())
+        for (uint32_t i = thread_index(); HAS_LOGS && i < VMAFGPU__VIF_LOG_TABLE / 16; i += block_threads())
             copy_16(shared + 16 * i, (const Words4 *)launch.log_table + i);
         for (uint32_t i = thread_index(); i < 3 * VIF_PASS / 16; i += block_threads())
-            copy_16(shared + VMAFGPU__VIF_LOG_TABLE + 16 * i, (const Words4 *)launch.fragments + i);
+            copy_16(matrices + 16 * i, (const Words4 *)launch.fragments + i);
         copy_commit();
         if (thread_index() < 8)
             ((int32_t *)of_block)[thread_index()] = thread_index() < 4 ? launch.mean_half : launch.square_half;
         copy_wait<0>();
         block_barrier();
-        return VifWarp{ shared, of_block - 3 * VIF_PASS + 16 * lane_index(), of_warp + 8 * slot,
+        return VifWarp{ shared, matrices + 16 * lane_index(), of_block, of_warp + 8 * slot,
                         of_warp + VMAFGPU__VIF_DIGITS };
     }
 
@@ -2397,7 +2403,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifMatrix {
     }
 
     template <bool DOUBLES> GPU_FN void run(const vmafgpu__vif_launch &launch) {
-        vif_claim<VifMatrix<SCALE, BYTES, DIGITS>, DOUBLES>(launch, prepare(launch));
+        vif_claim<VifMatrix<SCALE, BYTES, DIGITS>, DOUBLES>(launch, prepare<true>(launch));
     }
 
     /* Adds the statistics of the samples in two halves, which takes less code but more time than adding them all at
@@ -8884,8 +8890,10 @@ GPU_FN void slopes_terms(double gain_limit, const uint32_t (&mean)[2][EDIT_RUN],
         const float m1 = (float)(int32_t)(mean[0][i] - 0x80000000u) * (1.0f / 16777216),
                     m2 = (float)(int32_t)(mean[1][i] - 0x80000000u) * (1.0f / 16777216);
         const bool is_flat = s1[i] < VMAFGPU__VIF_NOISE, is_lost = s12[i] <= 0 || s2[i] <= 0;
-        const double x1 = (double)(is_flat ? VMAFGPU__VIF_NOISE : s1[i]), x12 = (double)s12[i];
-        const double gain = quotient(x12, x1 + VMAFGPU__VIF_EPSILON), left = (double)s2[i] - gain * x12;
+        /* Negative values lead to the same results as 0. */
+        const double x1 = whole((uint32_t)(is_flat ? VMAFGPU__VIF_NOISE : s1[i])),
+                     x2 = whole((uint32_t)adm_larger(s2[i], 0)), x12 = whole((uint32_t)adm_larger(s12[i], 0));
+        const double gain = quotient(x12, x1 + VMAFGPU__VIF_EPSILON), left = x2 - gain * x12;
         const double limited = gain < gain_limit ? gain : gain_limit, signal = limited * limited * x1;
         const bool has_rest = left >= 1, is_limited = gain > gain_limit;
         const float n1 = (float)((has_rest ? left : 0) + VMAFGPU__VIF_NOISE), more = (float)(signal >= 1 ? signal : 0);
@@ -9498,13 +9506,15 @@ GPU_FN double map_score(const vmafgpu__map_slope_launch &launch, const vmafgpu__
 }
 
 /* Computes the slopes of maps, in a single thread block. A thread processes support vectors first, then one input of
- * the model, and finally one of the sums. */
+ * the model, and finally one of the sums. The contributions of the support vectors are computed in parallel and added
+ * up in order. */
 GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
+    constexpr int32_t AT_ONCE = VMAFGPU__MAP_SLOPE_INPUTS, ROW = VMAFGPU__MAP_SLOPE_THREADS + 1;
     const vmafgpu__smooth *s = launch.smooth;
     double *x = (double *)shared_memory(), *way = x + VMAFGPU__SMOOTH_EXTRACTORS;
     double *slopes = way + VMAFGPU__SMOOTH_EXTRACTORS;
     vmafgpu__way_term *terms = (vmafgpu__way_term *)(slopes + VMAFGPU__SMOOTH_EXTRACTORS);
-    double *means = (double *)(terms + VMAFGPU__SLOPES);
+    double *parts = (double *)(terms + VMAFGPU__SLOPES);
     const int32_t inputs = fetch(&s->inputs), vectors = fetch(&s->vectors), own = (int32_t)thread_index();
     const double gamma = fetch(&s->gamma);
     double slope = 0;
@@ -9519,14 +9529,19 @@ GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
     for (int32_t first = 0; first < vectors; first += VMAFGPU__MAP_SLOPE_THREADS) {
         const int32_t count =
             vectors - first < VMAFGPU__MAP_SLOPE_THREADS ? vectors - first : VMAFGPU__MAP_SLOPE_THREADS;
-        block_barrier();
-        if (own < count)
-            vmafgpu__way_kernel(x, way, inputs, launch.table + (int64_t)fetch(launch.vectors + first + own) * inputs,
-                                gamma, fetch(launch.coefs + first + own), means + 2 * own);
-        block_barrier();
-        for (int32_t k = 0; own < inputs && k < count; k++) {
-            const double *vector = launch.table + (int64_t)fetch(launch.vectors + first + k) * inputs;
-            slope += (x[own] - fetch(vector + own)) * means[2 * k] + way[own] * means[2 * k + 1];
+        const int32_t from = first + (own < count ? own : 0);
+        const double *vector = launch.table + (int64_t)fetch(launch.vectors + from) * inputs;
+        double means[2];
+        vmafgpu__way_kernel(x, way, inputs, vector, gamma, fetch(launch.coefs + from), means);
+#pragma unroll 1
+        for (int32_t i = 0; i < inputs; i += AT_ONCE) {
+            const int32_t end = inputs - i < AT_ONCE ? inputs : i + AT_ONCE;
+            for (int32_t k = i; k < end; k++)
+                parts[(k - i) * ROW + own] = (x[k] - fetch(vector + k)) * means[0] + way[k] * means[1];
+            block_barrier();
+            for (int32_t k = 0; own >= i && own < end && k < count; k++)
+                slope += parts[(own - i) * ROW + k];
+            block_barrier();
         }
     }
     if (own < inputs)
@@ -9537,7 +9552,7 @@ GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
     block_barrier();
     if (own < VMAFGPU__SLOPES)
         store(launch.slopes + own, vmafgpu__way_slope(terms, own));
-    const double score = map_score(launch, nullptr, 0, 0, means + 2 * VMAFGPU__MAP_SLOPE_THREADS);
+    const double score = map_score(launch, nullptr, 0, 0, parts);
     if (own == 0)
         store(launch.slopes + VMAFGPU__SLOPES, score);
 }
@@ -9611,7 +9626,8 @@ GPU_KERNEL(vmafgpu_map_shares, vmafgpu__map_launch, VMAFGPU__MAP_THREADS, 4) {
  * The section >>slopes of vmafgpu.h describes what is computed. Here, each output is computed with the same float
  * operations in the same order as in that section; only the signs of zeros can differ in intermediate results. There
  * are four kernels per scale:
- *   terms    (in >>edits, a use of the tiles of VIF) the derivatives of VIF with respect to variances, in three planes
+ *   terms    (in >>edits, a use of the tiles of VIF) the derivatives of VIF with respect to variances, in three planes;
+ *            `matrix` replaces it on devices on which VIF uses the matrix form
  *   vif      the adjoint of the filter of VIF, and the derivatives of the next scale
  *   bands    the derivatives of ADM with respect to the coefficients
  *   wavelet  the adjoint of the wavelet of ADM
@@ -9626,6 +9642,88 @@ GPU_FN void slopes_put(float *p, float v) {
 }
 
 /* ---- VIF ---- */
+
+#ifdef GPU_MATRIX
+
+/* Computes the terms in the matrix form of VIF. A warp processes a strip of 16 rows and tile_width columns. */
+template <int SCALE, int BYTES, int DIGITS> struct SlopesMatrix : VifMatrix<SCALE, BYTES, DIGITS, false> {
+    typedef VifMatrix<SCALE, BYTES, DIGITS, false> Vif;
+
+    /* Computes and stores the terms of a step, except for its last 16 columns, which the next step completes. */
+    GPU_FN void terms(const vmafgpu__edit_vif_launch &launch, const VifWarp &warp, const typename Vif::Strip &strip,
+                      int32_t step) {
+        const int32_t width = launch.vif.width, height = launch.vif.height;
+        const int32_t x = strip.x + 16 * (step - 1) + (int32_t)lane_index() / 4;
+        const uint8_t *matrices = warp.matrices + (step & 1 ? 1 : 2) * VIF_PASS;
+        const int64_t plane = (int64_t)width * height;
+        uint32_t low[4], high[4];
+        load_shared(low, matrices);
+        load_shared(high, matrices + 512);
+#pragma unroll 1
+        for (int half = 0; half < 2; half++) {
+            const int32_t y = strip.y + 8 * half + 2 * ((int32_t)lane_index() % 4);
+            int32_t *out = launch.terms + y * (int64_t)width + x;
+            typename Vif::Variances variance;
+            uint32_t mean[2][EDIT_RUN];
+            int32_t s1[EDIT_RUN], s2[EDIT_RUN], s12[EDIT_RUN];
+            Vif::horizontal_half(warp.digits + half * VIF_HALF, low, high, 0, mean, variance);
+#pragma unroll
+            for (int i = 0; i < EDIT_RUN; i++)
+                s1[i] = variance[0][i], s2[i] = variance[1][i], s12[i] = variance[2][i];
+            slopes_terms(launch.vif.gain.limit, mean, s1, s2, s12);
+#pragma unroll
+            for (int i = 0; i < EDIT_RUN; i++) {
+                int32_t *to = out + i % 2 * width + i / 2 * 8;
+                if (strip.at_edge && (x + i / 2 * 8 >= width || y + i % 2 >= height))
+                    continue;
+                store(to, s2[i]);
+                store(to + plane, s12[i]);
+                store(to + 2 * plane, s1[i]);
+            }
+        }
+    }
+
+    GPU_FN void run(const vmafgpu__edit_vif_launch &launch) {
+        const vmafgpu__vif_launch &vif = launch.vif;
+        const VifWarp warp = Vif::template prepare<false>(vif);
+        const int32_t number = (int32_t)(block_x() * (block_threads() / LANES) + uniform(warp_index()));
+        const int32_t across = (vif.width + launch.tile_width - 1) / launch.tile_width;
+        const int32_t x = number % across * launch.tile_width, y = number / across * 16;
+        if (y >= vif.height)
+            return;
+        const int32_t steps = (adm_lesser(launch.tile_width, vif.width - x) + 15) / 16;
+        const typename Vif::Strip strip = Vif::strip_of(vif, 0, x, y, steps);
+        uint32_t illegal = 0; /* samples have been checked */
+        Vif::fill(vif, warp, strip, 0);
+        copy_commit();
+#pragma unroll 1
+        for (int32_t step = 0; step <= steps; step++) {
+            if (step < steps)
+                Vif::fill(vif, warp, strip, step + 1);
+            copy_commit();
+            copy_wait<1>();
+            warp_barrier();
+            Vif::vertical(vif, warp, step, &illegal);
+            if (step)
+                terms(launch, warp, strip, step);
+            warp_barrier();
+        }
+    }
+};
+
+#define SLOPES_MATRIX_KERNEL(input, SCALE, BYTES, DIGITS) \
+    GPU_KERNEL(vmafgpu_slopes_matrix_##input, vmafgpu__edit_vif_launch, VMAFGPU__SLOPES_MATRIX_WARPS *LANES, 4) { \
+        SlopesMatrix<SCALE, BYTES, DIGITS>::run(launch); \
+    }
+SLOPES_MATRIX_KERNEL(0_8, 0, 1, 2)
+SLOPES_MATRIX_KERNEL(0_12, 0, 2, 3)
+SLOPES_MATRIX_KERNEL(0_16, 0, 2, 4)
+SLOPES_MATRIX_KERNEL(1, 1, 2, 4)
+SLOPES_MATRIX_KERNEL(2, 2, 2, 4)
+SLOPES_MATRIX_KERNEL(3, 3, 2, 4)
+#undef SLOPES_MATRIX_KERNEL
+
+#endif /* GPU_MATRIX */
 
 /* Returns the tap at a distance from the centre. */
 template <int SCALE> GPU_FN float slopes_tap(int t) {
@@ -9667,13 +9765,14 @@ template <int SCALE, int ROW>
 GPU_FN void slopes_down(const float *column, int32_t width, int32_t height, int32_t y, float *out) {
     constexpr int REACH = 8 >> SCALE, COUNT = VIF_RUN + 2 * REACH;
     float v[COUNT];
-    const float *p = column + (y - REACH) * (int64_t)width;
+    const uint8_t *p = (const uint8_t *)(column + (y - REACH) * (int64_t)width);
     const bool is_inside = y >= REACH && y + VIF_RUN + REACH <= height;
+    const int32_t row = 4 * width;
 #pragma unroll
-    for (int k = 0; k < COUNT; k++) {
-        v[k] = is_inside || (uint32_t)(y - REACH + k) < (uint32_t)height ? slopes_load(p) : 0;
-        p += width;
-    }
+    for (int k = 0; k < COUNT; k++)
+        v[k] = is_inside || (uint32_t)(y - REACH + k) < (uint32_t)height
+                   ? slopes_load((const float *)(const void *)(p + (int64_t)row * k))
+                   : 0;
 #pragma unroll
     for (int i = 0; i < VIF_RUN; i++)
         out[i * ROW] = slopes_filter<SCALE>(v + i);
@@ -9732,17 +9831,28 @@ GPU_FN float slopes_up_at(const float *origin, int64_t step, int32_t at, int32_t
     return at & 1 ? slopes_up_of<NEXT>(v + REACH / 2, true) : slopes_up_of<NEXT>(v + REACH / 2, false);
 }
 
-/* The same for a column, with reflection at both ends of the larger picture, which has `size` samples. */
-template <int NEXT> GPU_FN float slopes_up(const float *origin, int64_t step, int32_t at, int32_t size, int32_t end) {
-    constexpr int REACH = 8 >> NEXT;
-    float sum = slopes_up_at<NEXT, false>(origin, step, at, 0, end);
+/* The same for VIF_RUN samples of a column, from sample `at` on, which is even, with reflection at both ends of the
+ * larger picture, which has `size` samples. Stores the results in shared memory, ROW floats apart. */
+template <int NEXT, int ROW>
+GPU_FN void slopes_up(const float *origin, int32_t step, int32_t at, int32_t size, int32_t end, float *out) {
+    constexpr int REACH = 8 >> NEXT, BEFORE = REACH / 2, COUNT = VIF_RUN / 2 + BEFORE + (REACH == 1 ? 1 : BEFORE);
+    const int32_t first = at / 2 - BEFORE;
+    float v[COUNT];
+#pragma unroll
+    for (int k = 0; k < COUNT; k++)
+        v[k] = (uint32_t)(first + k) < (uint32_t)end ? slopes_load(origin + (int64_t)(first + k) * step) : 0;
+#pragma unroll
+    for (int i = 0; i < VIF_RUN; i++)
+        out[i * ROW] = slopes_up_of<NEXT>(v + BEFORE + i / 2, i & 1);
+    if (at > REACH && at + VIF_RUN <= size - 1 - REACH)
+        return;
 #pragma unroll 1
-    for (int side = at > REACH; side < 2; side++) {
-        const bool is_near = side ? at <= size - 2 && at >= size - 1 - REACH : at >= 1;
+    for (int32_t i = 0; i < 2 * VIF_RUN; i++) {
+        const int32_t own = at + i / 2;
+        const bool is_near = i & 1 ? own <= size - 2 && own >= size - 1 - REACH : own >= 1 && own <= REACH;
         if (is_near)
-            sum += slopes_up_at<NEXT, false>(origin, step, side ? 2 * (size - 1) - at : -at, 0, end);
+            out[i / 2 * ROW] += slopes_up_at<NEXT, false>(origin, step, i & 1 ? 2 * (size - 1) - own : -own, 0, end);
     }
-    return sum;
 }
 
 /* Returns VIF_RUN samples, from a column that is a multiple of VIF_RUN, as centred grey levels. */
@@ -9849,12 +9959,16 @@ template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif
     }
     /* Column k of `up` is column tile.x / 2 - 2 + k of the smaller picture. */
 #pragma unroll 1
-    for (int32_t i = own; has_smaller && i < Tile::UP_COLUMNS * HEIGHT; i += VMAFGPU__SLOPES_THREADS) {
-        const int32_t column = i % Tile::UP_COLUMNS, row = i / Tile::UP_COLUMNS, x = tile.x / 2 - 2 + column;
-        tile.up[row * Tile::UP_STRIDE + column] =
-            x >= 0 && x < w >> 1 && tile.y + row < h
-                ? slopes_up<Tile::NEXT>(launch.smaller + x, w >> 1, tile.y + row, h, h >> 1)
-                : 0;
+    for (int32_t i = own; has_smaller && i < Tile::UP_COLUMNS * (HEIGHT / VIF_RUN); i += VMAFGPU__SLOPES_THREADS) {
+        const int32_t column = i % Tile::UP_COLUMNS, row = i / Tile::UP_COLUMNS * VIF_RUN, x = tile.x / 2 - 2 + column;
+        float *out = tile.up + row * Tile::UP_STRIDE + column;
+        if (x >= 0 && x < w >> 1 && tile.y + row < h) {
+            slopes_up<Tile::NEXT, Tile::UP_STRIDE>(launch.smaller + x, w >> 1, tile.y + row, h, h >> 1, out);
+            continue;
+        }
+#pragma unroll
+        for (int k = 0; k < VIF_RUN; k++)
+            out[k * Tile::UP_STRIDE] = 0;
     }
     block_barrier();
     if (tile.has_edge) {
@@ -9884,9 +9998,10 @@ template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif
         }
     }
     if (has_smaller) {
+        const int32_t again_row = (int32_t)opaque((uint32_t)own) % HEIGHT; /* computed again to save a register */
         uint32_t bits[VIF_RUN];
         float v[VIF_RUN]; /* from two columns before half of x */
-        vif_load_row((const uint32_t *)tile.up + row * Tile::UP_STRIDE + from / 2, bits);
+        vif_load_row((const uint32_t *)tile.up + again_row * Tile::UP_STRIDE + from / 2, bits);
 #pragma unroll
         for (int k = 0; k < VIF_RUN; k++)
             v[k] = float_bits(bits[k]);
@@ -9894,7 +10009,7 @@ template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif
         for (int i = 0; i < VIF_RUN; i++) {
             float wide = slopes_up_of<Tile::NEXT>(v + 2 + i / 2, i & 1);
             if (tile.has_edge)
-                wide = slopes_reflected(tile, 3, row, x + i, w, wide);
+                wide = slopes_reflected(tile, 3, again_row, x + i, w, wide);
             sum[i] += wide;
         }
     }
@@ -9941,25 +10056,43 @@ template <int SCALE, int BYTES> GPU_FN int32_t slopes_input(const uint8_t *row, 
     return SCALE == 1 ? (int32_t)(int16_t)load((const uint16_t *)row + x) : load((const int32_t *)row + x);
 }
 
+/* Loads the 4 x 4 samples on which the coefficients at band position (x, y) depend. */
+template <int SCALE, int BYTES>
+GPU_FN void slopes_inputs(const vmafgpu__adm_launch &adm, const uint8_t *plane, int32_t pitch, int32_t x, int32_t y,
+                          int32_t (&out)[4][4]) {
+    const int32_t grey = (int32_t)1 << (adm.batch.bit_depth - 1), left = 2 * x - 1, top = 2 * y - 1;
+    if (x > 0 && y > 0 && left + 4 <= adm.input_width && top + 4 <= adm.input_height) {
+        const uint8_t *row = plane + (int64_t)top * pitch + left * (SCALE == 0 ? BYTES : SCALE == 1 ? 2 : 4);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+#pragma unroll
+            for (int k = 0; k < 4; k++)
+                out[i][k] = slopes_input<SCALE, BYTES>(row, k, grey);
+            row += pitch;
+        }
+        return;
+    }
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+        const uint8_t *row = plane + (int64_t)adm_larger(vmafgpu__reflect_repeat(top + i, adm.input_height), 0) * pitch;
+#pragma unroll
+        for (int k = 0; k < 4; k++)
+            out[i][k] = slopes_input<SCALE, BYTES>(
+                row, adm_larger(vmafgpu__reflect_repeat(left + k, adm.input_width), 0), grey);
+    }
+}
+
 /* Computes the coefficients h, v and d of one frame at band position (x, y). */
 template <int SCALE, int BYTES>
 GPU_FN void slopes_coefficients(const vmafgpu__adm_launch &adm, const uint8_t *plane, int32_t pitch, int32_t x,
                                 int32_t y, int32_t (&out)[VMAFGPU__BANDS]) {
     const int shift = vmafgpu__dwt_vertical_shift(SCALE, adm.batch.bit_depth),
               next = vmafgpu__dwt_horizontal_shift(SCALE);
-    const int32_t grey = (int32_t)1 << (adm.batch.bit_depth - 1);
-    const uint8_t *row[4];
-    int32_t low[4], high[4];
-#pragma unroll
-    for (int k = 0; k < 4; k++)
-        row[k] = plane + (int64_t)adm_larger(vmafgpu__reflect_repeat(2 * y - 1 + k, adm.input_height), 0) * pitch;
+    int32_t in[4][4], low[4], high[4];
+    slopes_inputs<SCALE, BYTES>(adm, plane, pitch, x, y, in);
 #pragma unroll
     for (int k = 0; k < 4; k++) {
-        const int32_t column = adm_larger(vmafgpu__reflect_repeat(2 * x - 1 + k, adm.input_width), 0);
-        int32_t v[4];
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-            v[i] = slopes_input<SCALE, BYTES>(row[i], column, grey);
+        const int32_t v[4] = { in[0][k], in[1][k], in[2][k], in[3][k] };
         if (SCALE < 2) {
             const uint32_t half = (uint32_t)vmafgpu__half(shift);
             low[k] = (int32_t)adm_low32((uint32_t)v[0], (uint32_t)v[1], (uint32_t)v[2], (uint32_t)v[3], half) >> shift;
@@ -9991,19 +10124,22 @@ template <int SCALE>
 GPU_FN SlopesPixel slopes_pixel(const vmafgpu__adm_launch &adm, const int32_t (&o)[VMAFGPU__BANDS],
                                 const int32_t (&t)[VMAFGPU__BANDS], uint32_t (&side)[2]) {
     SlopesPixel out = {};
-    const bool same_angle = vmafgpu__adm_same_angle(o[0], o[1], t[0], t[1]);
+    const bool same_angle = adm_same_angle(o, t);
     side[0] = side[1] = 0;
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        const int32_t negative = t[band] >> 31;
+        const uint32_t u = (uint32_t)vmafgpu__magnitude(o[band]), v = (uint32_t)vmafgpu__magnitude(t[band]);
+        const bool has_part = o[band] != 0 && t[band] != 0 && (o[band] ^ t[band]) >= 0;
         int32_t value[2];
-        value[0] = vmafgpu__adm_restore(o[band], t[band]);
+        value[0] = has_part ? ((int32_t)adm_restore_magnitude(u, v, negative) ^ negative) - negative : 0;
         if (value[0] && same_angle)
             value[0] = vmafgpu__adm_enhance(value[0], o[band], t[band], adm.gain_limit);
         value[1] = t[band] - value[0];
-        const bool has_part = o[band] != 0 && t[band] != 0 && (o[band] ^ t[band]) >= 0;
-        const bool is_below = (uint32_t)vmafgpu__magnitude(t[band]) <= (uint32_t)vmafgpu__magnitude(o[band]);
-        const bool is_restored = has_part && (is_below || (same_angle && value[0] == t[band]));
-        const int32_t part = is_restored ? value[0] : value[1];
+        const bool is_restored = has_part && (v <= u || (same_angle && value[0] == t[band]));
+        int32_t part = value[1];
+        if (is_restored)
+            part = value[0];
         out.flags |= ((part > 0) - (part < 0) + 1 + (is_restored ? 0 : 4)) << 3 * band;
 #pragma unroll
         for (int i = 0; i < 2; i++) {
@@ -10022,7 +10158,7 @@ GPU_FN SlopesPixel slopes_pixel(const vmafgpu__adm_launch &adm, const int32_t (&
  * of derivatives over the bands. */
 template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_adm_launch &launch) {
     constexpr int SIDE = VMAFGPU__SLOPES_SIDE, ROW = VMAFGPU__SLOPES_ROW, AREA = SIDE * ROW;
-    constexpr int DOWN = VMAFGPU__SLOPES_THREADS / SIDE, COUNT = SIDE / DOWN;
+    constexpr int DOWN = VMAFGPU__SLOPES_ADM_THREADS / SIDE, COUNT = SIDE / DOWN;
     static_assert(SIDE == 32 && DOWN * COUNT == SIDE, "threads");
     const vmafgpu__adm_launch &adm = launch.adm;
     const vmafgpu__adm_geometry &g = adm.geometry;
@@ -10105,9 +10241,11 @@ template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_a
                 if (y == g.h - 1)
                     box[k + 1] += p[0];
             }
-            float sum = box[1] + (box[0] + box[2]);
+            float sum = box[1] + (box[0] + box[2]), before = box[1];
+            if (x)
+                before = box[0];
             if (x == vmafgpu__reflect_repeat(-1, g.w))
-                sum += box[x ? 0 : 1];
+                sum += before;
             if (x == g.w - 1)
                 sum += box[1];
             mask[i] = (sum + centre[0]) * (1.0f / 30);
@@ -10132,88 +10270,159 @@ struct SlopesHalves {
     float low, high;
 };
 
-/* Adds what row i of the bands contributes with tap t. */
-GPU_FN void slopes_merge(const vmafgpu__slopes_adm_launch &launch, int32_t x, int32_t i, int t, bool has_bands,
-                         SlopesHalves &out) {
-    const vmafgpu__adm_geometry &g = launch.adm.geometry;
-    const float unit = 1.0f / 32768;
-    const int low_tap = t == 0   ? ADM_LOW_0
-                        : t == 1 ? ADM_LOW_1
-                        : t == 2 ? ADM_LOW_2
-                                 : ADM_LOW_3,
-              high_tap = t == 0   ? ADM_LOW_3
-                         : t == 1 ? -ADM_LOW_2
-                         : t == 2 ? ADM_LOW_1
-                                  : -ADM_LOW_0;
-    const float low = (float)low_tap * unit, high = (float)high_tap * unit;
-    const int64_t at = i * (int64_t)g.w + x, area = (int64_t)g.w * g.h;
-    has_bands = has_bands && i >= g.top - 1 && i <= g.h - g.top;
-    const float smaller = launch.smaller ? slopes_load(launch.smaller + at) : 0;
-    const float h = has_bands ? slopes_load(launch.bands + at) : 0;
-    const float v = has_bands ? slopes_load(launch.bands + area + at) : 0;
-    const float d = has_bands ? slopes_load(launch.bands + 2 * area + at) : 0;
-    out.low += low * smaller + high * h;
-    out.high += low * v + high * d;
+/* Return the taps of the two filters, as floats. */
+GPU_FN float slopes_low_tap(int t) {
+    return (float)(t == 0 ? ADM_LOW_0 : t == 1 ? ADM_LOW_1 : t == 2 ? ADM_LOW_2 : ADM_LOW_3) * (1.0f / 32768);
+}
+GPU_FN float slopes_high_tap(int t) {
+    return (float)(t == 0 ? ADM_LOW_3 : t == 1 ? -ADM_LOW_2 : t == 2 ? ADM_LOW_1 : -ADM_LOW_0) * (1.0f / 32768);
 }
 
+/* The values of the bands at one position; `low` is the derivative with respect to the low-pass band. */
+struct SlopesBands {
+    float low, h, v, d;
+};
+
+GPU_FN SlopesBands slopes_load_bands(const vmafgpu__slopes_adm_launch &launch, int32_t x, int32_t i, bool has_bands) {
+    const vmafgpu__adm_geometry &g = launch.adm.geometry;
+    const int64_t at = i * (int64_t)g.w + x, area = (int64_t)g.w * g.h;
+    SlopesBands out = {};
+    if ((uint32_t)i >= (uint32_t)g.h)
+        return out;
+    if (launch.smaller)
+        out.low = slopes_load(launch.smaller + at);
+    if (has_bands && i >= g.top - 1 && i <= g.h - g.top) {
+        out.h = slopes_load(launch.bands + at);
+        out.v = slopes_load(launch.bands + area + at);
+        out.d = slopes_load(launch.bands + 2 * area + at);
+    }
+    return out;
+}
+
+/* Adds what a position of the bands contributes with tap t. */
+GPU_FN void slopes_merge(const SlopesBands &bands, int t, SlopesHalves &out) {
+    const float low = slopes_low_tap(t), high = slopes_high_tap(t);
+    out.low += low * bands.low + high * bands.h;
+    out.high += low * bands.v + high * bands.d;
+}
+
+/* Computes the vertical results for RUN rows of a column of the bands, from row y on, which is even. Stores them in
+ * shared memory, ROW floats apart. */
+template <int RUN, int ROW>
+GPU_FN void slopes_merge_down(const vmafgpu__slopes_adm_launch &launch, int32_t x, int32_t y, float *low, float *high) {
+    const vmafgpu__adm_geometry &g = launch.adm.geometry;
+    const int32_t in_height = launch.adm.input_height;
+    const bool has_bands = launch.bands && x >= g.left - 1 && x <= g.w - g.left;
+    SlopesBands bands[RUN / 2 + 2]; /* from row y / 2 - 1 on */
+#pragma unroll
+    for (int k = 0; k < RUN / 2 + 2; k++)
+        bands[k] = slopes_load_bands(launch, x, y / 2 - 1 + k, has_bands);
+    const bool at_edge = y == 0 || y + RUN > in_height - 3;
+#pragma unroll
+    for (int n = 0; n < RUN; n++) {
+        SlopesHalves out = {};
+        /* An even row depends on taps 1 and 3, an odd row on taps 0 and 2. */
+        slopes_merge(bands[(n + 1) / 2 + 1], n & 1 ? 0 : 1, out);
+        slopes_merge(bands[(n + 1) / 2], n & 1 ? 2 : 3, out);
+        if (at_edge) {
+            /* Row 1 is also row -1. Rows beyond the last one repeat it, and the one before. */
+            if (n == 1 && y == 0)
+                slopes_merge(bands[1], 0, out);
+            if (n % 2 == 0 && y + n == in_height - 1)
+                slopes_merge(bands[n / 2 + 1], 2, out);
+            if (n % 2 && y + n == 2 * g.h - 1)
+                slopes_merge(bands[n / 2 + 1], 3, out);
+            if (n % 2 && y + n == in_height - 2 && in_height % 2)
+                slopes_merge(bands[n / 2 + 2], 3, out);
+        }
+        low[n * ROW] = out.low;
+        high[n * ROW] = out.high;
+    }
+}
+
+/* A block computes a tile. First, each thread computes the vertical results of a run of rows. Then, it computes four
+ * neighbouring samples of several rows. */
 GPU_FN void slopes_wavelet(const vmafgpu__slopes_adm_launch &launch) {
     constexpr int WIDTH = VMAFGPU__SLOPES_MERGE_WIDTH, HEIGHT = VMAFGPU__SLOPES_MERGE_HEIGHT, ROW = WIDTH + 2;
-    const vmafgpu__adm_geometry &g = launch.adm.geometry;
-    const int32_t in_width = launch.adm.input_width, in_height = launch.adm.input_height;
-    const int32_t x0 = (int32_t)block_x() * WIDTH, y0 = (int32_t)block_y() * HEIGHT;
-    float *low = (float *)shared_memory(), *high = low + HEIGHT * ROW;
-#pragma unroll 1
-    for (int32_t k = (int32_t)thread_index(); k < HEIGHT * ROW; k += VMAFGPU__SLOPES_THREADS) {
-        const int32_t x = x0 - 1 + k % ROW, y = y0 + k / ROW;
-        SlopesHalves out = {};
-        if (x >= 0 && x < g.w && y < in_height) {
-            const bool has_bands = launch.bands && x >= g.left - 1 && x <= g.w - g.left;
-            /* An even row depends on taps 1 and 3, an odd row on taps 0 and 2. */
-            const int32_t near = (y + 1) / 2, t = y & 1 ? 0 : 1;
-            if (near < g.h)
-                slopes_merge(launch, x, near, t, has_bands, out);
-            if (near >= 1)
-                slopes_merge(launch, x, near - 1, t + 2, has_bands, out);
-            if (y == 1)
-                slopes_merge(launch, x, 0, 0, has_bands, out);
+    constexpr int RUN = HEIGHT * ROW / VMAFGPU__SLOPES_THREADS, GROUPS = ROW / 2;
+    static_assert(RUN % 2 == 0 && HEIGHT % RUN == 0 && VMAFGPU__SLOPES_THREADS % GROUPS == 0 && WIDTH % 2 == 0,
+                  "threads");
+    const int32_t in_width = launch.adm.input_width, in_height = launch.adm.input_height, own = (int32_t)thread_index();
+    const int32_t x0 = (int32_t)block_x() * WIDTH, y0 = (int32_t)block_y() * HEIGHT, last = launch.adm.geometry.w - 1;
+    float *low = (float *)shared_memory(), *high = low + HEIGHT * ROW; /* column 0 is column x0 - 1 of the bands */
+    {
+        const int32_t column = own % ROW, row = own / ROW * RUN, x = x0 - 1 + column, at = row * ROW + column;
+        if (x >= 0 && x <= last)
+            slopes_merge_down<RUN, ROW>(launch, x, y0 + row, low + at, high + at);
+        else
 #pragma unroll
-            for (int tap = 2; tap < 4; tap++) {
-                const int32_t beyond = 2 * (g.h - 1) - 1 + tap;
-                if (beyond >= in_height && vmafgpu__reflect_repeat(beyond, in_height) == y)
-                    slopes_merge(launch, x, g.h - 1, tap, has_bands, out);
-            }
-        }
-        low[k] = out.low;
-        high[k] = out.high;
+            for (int n = 0; n < RUN; n++)
+                low[at + n * ROW] = high[at + n * ROW] = 0;
     }
     block_barrier();
-    const float unit = 1.0f / 32768;
-    const float l[4] = { ADM_LOW_0 * unit, ADM_LOW_1 * unit, ADM_LOW_2 * unit, ADM_LOW_3 * unit };
-    const float h[4] = { ADM_LOW_3 * unit, -ADM_LOW_2 * unit, ADM_LOW_1 * unit, -ADM_LOW_0 * unit };
-#pragma unroll 1
-    for (int32_t k = (int32_t)thread_index(); k < HEIGHT * 2 * WIDTH; k += VMAFGPU__SLOPES_THREADS) {
-        const int32_t row = k / (2 * WIDTH), x = 2 * x0 + k % (2 * WIDTH), y = y0 + row;
-        if (x >= in_width || y >= in_height)
-            continue;
-        const float *a = low + row * ROW + 1 - x0, *b = high + row * ROW + 1 - x0; /* a[0] is column 0 of the bands */
-        const int32_t i = x >> 1, last = g.w - 1;
-        float sum = x & 1 ? (l[0] * a[i + 1] + h[0] * b[i + 1]) + (l[2] * a[i] + h[2] * b[i])
-                          : (l[1] * a[i] + h[1] * b[i]) + (l[3] * a[i - 1] + h[3] * b[i - 1]);
-        if (x == 1)
-            sum += l[0] * a[0] + h[0] * b[0];
+    float l[4], h[4];
 #pragma unroll
-        for (int t = 2; t < 4; t++) {
-            const int32_t beyond = 2 * last - 1 + t;
-            if (beyond >= in_width && vmafgpu__reflect_repeat(beyond, in_width) == x)
-                sum += l[t] * a[last] + h[t] * b[last];
+    for (int t = 0; t < 4; t++)
+        l[t] = slopes_low_tap(t), h[t] = slopes_high_tap(t);
+    const int32_t group = own % GROUPS, x = 2 * x0 + 4 * group, count = adm_lesser(in_width - x, 4);
+    if (group >= WIDTH / 2 || count <= 0)
+        return;
+#pragma unroll 1
+    for (int32_t row = own / GROUPS; row < HEIGHT && y0 + row < in_height; row += VMAFGPU__SLOPES_THREADS / GROUPS) {
+        const float *a_row = low + row * ROW, *b_row = high + row * ROW;
+        float a[4], b[4], sum[4], other[4] = {}; /* a, b: from column x / 2 - 1 on */
+#pragma unroll
+        for (int k = 0; k < 4; k += 2) {
+            const uint64_t two[2] = { *(const uint64_t *)(const void *)(a_row + 2 * group + k),
+                                      *(const uint64_t *)(const void *)(b_row + 2 * group + k) };
+            a[k] = float_bits((uint32_t)two[0]), a[k + 1] = float_bits((uint32_t)(two[0] >> 32));
+            b[k] = float_bits((uint32_t)two[1]), b[k + 1] = float_bits((uint32_t)(two[1] >> 32));
         }
-        float *out = (float *)(void *)(launch.out + y * launch.pitch) + x;
-        slopes_put(out, launch.adds ? float_bits(peek((const uint32_t *)out)) + sum : sum + 0.0f);
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            const int k = (i + 1) / 2, t = i & 1 ? 0 : 1;
+            sum[i] = (l[t] * a[k + 1] + h[t] * b[k + 1]) + (l[t + 2] * a[k] + h[t + 2] * b[k]);
+        }
+        if (x == 0)
+            sum[1] += l[0] * a[1] + h[0] * b[1];
+        if (x + 4 > in_width - 3)
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+#pragma unroll
+                for (int t = 2; t < 4; t++) {
+                    const int32_t beyond = 2 * last - 1 + t;
+                    if (beyond >= in_width && vmafgpu__reflect_repeat(beyond, in_width) == x + i)
+                        sum[i] += l[t] * a_row[last + 1 - x0] + h[t] * b_row[last + 1 - x0];
+                }
+        if (launch.other) {
+            const float *from = launch.other + (y0 + row) * (int64_t)in_width + x;
+            if (in_width % 4 == 0) {
+                const Words4 words = load((const Words4 *)(const void *)from);
+                other[0] = float_bits(words.x), other[1] = float_bits(words.y);
+                other[2] = float_bits(words.z), other[3] = float_bits(words.w);
+            } else {
+#pragma unroll
+                for (int i = 0; i < 4; i++)
+                    other[i] = i < count ? slopes_load(from + i) : 0;
+            }
+        }
+        float *out = (float *)(void *)(launch.out + (y0 + row) * launch.pitch) + x;
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            sum[i] = other[i] + sum[i];
+        if (count == 4 && (uintptr_t)out % 16 == 0) {
+            store((Words4 *)(void *)out, Words4{ bits_of(sum[0]), bits_of(sum[1]), bits_of(sum[2]), bits_of(sum[3]) });
+        } else {
+#pragma unroll
+            for (int i = 0; i < 4; i++)
+                if (i < count)
+                    slopes_put(out + i, sum[i]);
+        }
     }
 }
 
 #define SLOPES_BANDS_KERNEL(input, SCALE, BYTES) \
-    GPU_KERNEL(vmafgpu_slopes_bands_##input, vmafgpu__slopes_adm_launch, VMAFGPU__SLOPES_THREADS, 2) { \
+    GPU_KERNEL(vmafgpu_slopes_bands_##input, vmafgpu__slopes_adm_launch, VMAFGPU__SLOPES_ADM_THREADS, 1) { \
         slopes_bands<SCALE, BYTES>(launch); \
     }
 SLOPES_BANDS_KERNEL(0_8, 0, 1)

@@ -1119,13 +1119,13 @@ static double time_launches(slopes_run *run, void (*launch)(slopes_run *run, voi
 }
 
 static void launch_terms(slopes_run *run, void *stream) {
-    vmafgpu__launch_slopes_terms(run->v, stream);
+    vmafgpu__launch_slopes_terms(run->v, 0, VMAFGPU__SCALES, stream);
 }
 static void launch_vif(slopes_run *run, void *stream) {
     vmafgpu__launch_slopes_vif(run->v, (uint64_t)(uintptr_t)run->wanted.samples, run->wanted.pitch, stream);
 }
 static void launch_adm(slopes_run *run, void *stream) {
-    vmafgpu__launch_slopes_adm(run->v, stream);
+    vmafgpu__launch_slopes_adm(run->v, 0, VMAFGPU__SCALES, stream);
     vmafgpu__launch_slopes_last(run->v, (uint64_t)(uintptr_t)run->wanted.samples, run->wanted.pitch, stream);
 }
 static void launch_gradient(slopes_run *run, void *stream) {

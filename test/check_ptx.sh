@@ -6,9 +6,9 @@
 #                                           DEPTH=all: also assembles the 7.5 image for newer GPUs
 #
 # - The PTX version is at most 8.0, and the targets are sm_75 and sm_80.
-# - Kernels read global memory only by ld.global.nc or cp.async. They do not use local memory (see may_use_local for
-#   exceptions) or generic addresses. In the kernels of float features and slopes, no product is fused with a sum. (In
-#   machine code, divisions contain fused products.)
+# - Kernels read global memory only by ld.global.nc or cp.async. They do not use local memory or generic addresses. In
+#   the kernels of float features and slopes, no product is fused with a sum (see may_fuse for exceptions). In machine
+#   code, divisions contain fused products.
 # - For sm_75, sm_80, sm_90 and sm_120: no spills, no stack, and few enough registers for the number of blocks that the
 #   kernel requests. Images that `make blobs` has assembled are not assembled again.
 # - If a driver compiles the PTX: no spills. By default, this is checked for compute capability 8.0, 10.3 and
@@ -30,12 +30,9 @@ mkdir -p "$work" || exit 1
 # These kernels also use volatile loads, to read values that they have written.
 may_read_volatile='vmafgpu_adm_rows vmafgpu_cambi_select vmafgpu_cambi_order vmafgpu_ciede'
 may_read_volatile="$may_read_volatile vmafgpu_ssim_rounded vmafgpu_ssim_finalise vmafgpu_map_adjust"
-# This kernel reads the slopes that another kernel has written before, to add to them.
-may_read_volatile="$may_read_volatile vmafgpu_slopes_wavelet"
 
-# These kernels index the bands of a sample by a variable, so they use local memory. They spill up to 120 bytes.
-may_use_local='vmafgpu_slopes_bands_0_8 vmafgpu_slopes_bands_0_16 vmafgpu_slopes_bands_1 vmafgpu_slopes_bands_2'
-may_use_local="$may_use_local vmafgpu_slopes_bands_3"
+# These kernels call fused() to separate coefficients, with exact results. Their slopes do not depend on fused products.
+may_fuse='vmafgpu_slopes_bands_'
 
 # ---- PTX ----
 
@@ -61,7 +58,7 @@ check_foreign() {
 
 # check_memory FILE: also fails if there are no read-only loads at all, because the check itself is then wrong
 check_memory() {
-    awk -v volatile_kernels=" $may_read_volatile " -v local_kernels=" $may_use_local " '
+    awk -v volatile_kernels=" $may_read_volatile " -v may_fuse="^$may_fuse" '
         function complain(what) {
             key = name ": " what
             if (!(key in found))
@@ -77,8 +74,6 @@ check_memory() {
             sub(/::.*/, "", space)
             if (space !~ /^(param|shared|const|global|local)$/)
                 complain("generic " part[1] " (" word ")")
-            else if (space == "local" && index(local_kernels, " " name " "))
-                ;
             else if (space == "local")
                 complain(part[1] ".local")
             else if (space == "global" && part[1] == "ld" && part[k + 1] == "nc")
@@ -104,7 +99,8 @@ check_memory() {
                     access(words[i])
                 else if (words[i] ~ /^cp\.async\.c[ag]\.shared/)
                     readonly++
-                else if (words[i] ~ /^(fma|mad)\..*f(32|64)/ && name ~ /^vmafgpu_(float|ssim|hvs|ciede|squares|slopes)/)
+                else if (words[i] ~ /^(fma|mad)\..*f(32|64)/ && name !~ may_fuse &&
+                         name ~ /^vmafgpu_(float|ssim|hvs|ciede|squares|slopes)/)
                     complain("product fused with a sum (" words[i] ")")
             }
         }
@@ -170,7 +166,7 @@ resources() {
 # Registers are allocated to warps in units of 256, 8 for each thread. Blocks that exceed the number of threads of the
 # multiprocessor are not required to fit.
 check_resources() {
-    awk -v local_kernels=" $may_use_local " '
+    awk '
         BEGIN {
             n = split("75 1024 80 2048 86 1536 87 1536 88 1536 89 1536 90 2048 100 2048 103 2048 110 1536 120 1536 " \
                 "121 1536", list, " ")
@@ -180,10 +176,9 @@ check_resources() {
         NR == FNR { threads[$1, $2] = $3; blocks[$1, $2] = $4; next }
         {
             where = $2 " on sm_" $1 ": "
-            may_use_local = index(local_kernels, " " $2 " ")
-            if ($5 && !may_use_local)
+            if ($5)
                 print where $5 " bytes spilled"
-            if ($6 && !may_use_local)
+            if ($6)
                 print where $6 " bytes of stack"
             if (!(($1, $2) in threads))
                 next
@@ -237,7 +232,7 @@ print_resources() { # BOUNDS RESOURCES ARCHITECTURES
 # ---- machine code ----
 
 check_machine_code() { # FILE
-    awk -v volatile_kernels=" $may_read_volatile " -v local_kernels=" $may_use_local " '
+    awk -v volatile_kernels=" $may_read_volatile " '
         function complain(what) {
             key = name ": " what
             if (!(key in found))
@@ -252,7 +247,7 @@ check_machine_code() { # FILE
                     readonly++
                 else if ($i ~ /^LDG(\.|$)/ && !($i ~ /\.STRONG/ && index(volatile_kernels, " " name " ")))
                     complain("LDG without CONSTANT (" $i ")")
-                else if ($i ~ /^(LDL|STL)(\.|$)/ && !index(local_kernels, " " name " "))
+                else if ($i ~ /^(LDL|STL)(\.|$)/)
                     complain(substr($i, 1, 3))
                 else if ($i ~ /^(LD|ST)(\.|$)/)
                     complain("generic " $i)

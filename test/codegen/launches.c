@@ -155,7 +155,7 @@ static void edits(const vmafgpu__plan *plan, int lanes) {
             }
             print(vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_VIF + vif_input], lanes, VMAFGPU__SLOPES_THREADS,
                   VMAFGPU__SLOPES_VIF_SHARED);
-            print(vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_BANDS + adm_input], lanes, VMAFGPU__SLOPES_THREADS,
+            print(vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_BANDS + adm_input], lanes, VMAFGPU__SLOPES_ADM_THREADS,
                   VMAFGPU__SLOPES_ADM_SHARED);
             adm.adm.batch = batch_of(depth);
             adm.edits.count = 1;

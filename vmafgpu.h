@@ -2387,7 +2387,7 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 /* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
  * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
  * value. */
-#define VMAFGPU__KERNEL_INTERFACE 0xda38a32au
+#define VMAFGPU__KERNEL_INTERFACE 0x6b82305du
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
  * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
@@ -2775,9 +2775,18 @@ VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m
                : vmafgpu__blend_motion(motion, VMAFGPU__FETCH(&m->factor), VMAFGPU__FETCH(&m->offset), most);
 }
 
+/* Returns the cube root of an ADM denominator. */
+VMAFGPU__FN double vmafgpu__smooth_denominator(const vmafgpu__smooth *s, const vmafgpu__sums *sums, int extractor,
+                                               int scale, int band) {
+    return vmafgpu__smooth_root((double)VMAFGPU__FETCH(&sums->adm[scale].denominator[band]) *
+                                VMAFGPU__FETCH(&s->adm[extractor].den_unit[scale]));
+}
+
 /* Computes all members that depend on the base (the unedited pair), from its sums. `history` is the number
- * of frames before a live pair, or -1 for other pairs. */
-VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sums *sums, int history) {
+ * of frames before a live pair, or -1 for other pairs. roots: NULL, or [extractors][SCALES][BANDS] results of
+ * vmafgpu__smooth_denominator(), which threads have computed at the same time. */
+VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sums *sums, const double *roots,
+                                          int history) {
     const int vif = VMAFGPU__FETCH(&s->vif_variants), adm = VMAFGPU__FETCH(&s->adm_variants);
     const int of_vif = VMAFGPU__FETCH(&s->vif_count), of_adm = VMAFGPU__FETCH(&s->adm_count);
     const int inputs = VMAFGPU__FETCH(&s->inputs);
@@ -2806,10 +2815,11 @@ VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sum
         vmafgpu__smooth_target *t = &s->target[i];
         double all = 0, target = 0;
         for (int k = 0; k < VMAFGPU__SCALES; k++) {
-            const double noise = VMAFGPU__FETCH(&e->band_noise[k]), unit = VMAFGPU__FETCH(&e->den_unit[k]);
+            const double noise = VMAFGPU__FETCH(&e->band_noise[k]);
             double den = 0, own = 0;
             for (int b = 0; b < VMAFGPU__BANDS; b++) {
-                const double root = vmafgpu__smooth_root((double)VMAFGPU__FETCH(&sums->adm[k].denominator[b]) * unit);
+                const double root = roots ? roots[(i * VMAFGPU__SCALES + k) * VMAFGPU__BANDS + b]
+                                          : vmafgpu__smooth_denominator(s, sums, i, k, b);
                 const double masked = VMAFGPU__FETCH(&s->target_csf[i][k][b]) * root;
                 VMAFGPU__STORE(&t->root[k][b], masked);
                 den += noise + VMAFGPU__FETCH(&e->csf[k][b]) * root;
@@ -2846,8 +2856,10 @@ typedef struct vmafgpu__smooth_columns {
     double adm2, aim, adm3, scale0, scale1, scale2, scale3;
 } vmafgpu__smooth_columns;
 
+/* roots: NULL, or all results of vmafgpu__map_root() for the base, which threads have computed at the same time; then
+ * `change` is NULL. */
 VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__smooth *s, int extractor,
-                                                                const int64_t *change) {
+                                                                const int64_t *change, const double *roots) {
     const int vif = VMAFGPU__FETCH(&s->vif_variants), variants = VMAFGPU__FETCH(&s->adm_variants);
     const int variant = VMAFGPU__FETCH(&s->adm_variant[extractor]);
     const vmafgpu__smooth_adm *e = &s->adm[extractor];
@@ -2862,11 +2874,16 @@ VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__s
         double own = VMAFGPU__FETCH(&e->noise[k]);
         for (int b = 0; b < VMAFGPU__BANDS; b++) {
             const double unit = VMAFGPU__FETCH(&e->unit[k][b]); /* 0 if the scale is skipped */
-            own += vmafgpu__smooth_root(
-                vmafgpu__smooth_sum(s, change, vmafgpu__edit_adm_word(vif, variants, k, variant, 0, b)) * unit);
-            impairment += vmafgpu__smooth_root(
-                vmafgpu__smooth_sum(s, change, vmafgpu__edit_adm_word(vif, variants, k, variant, 1, b)) * unit *
-                has_aim);
+            const int at = (extractor * 2 * VMAFGPU__SCALES + k) * VMAFGPU__BANDS + b;
+            own += roots ? roots[at]
+                         : vmafgpu__smooth_root(
+                               vmafgpu__smooth_sum(s, change, vmafgpu__edit_adm_word(vif, variants, k, variant, 0, b)) *
+                               unit);
+            impairment +=
+                roots ? roots[at + VMAFGPU__SCALES * VMAFGPU__BANDS]
+                      : vmafgpu__smooth_root(
+                            vmafgpu__smooth_sum(s, change, vmafgpu__edit_adm_word(vif, variants, k, variant, 1, b)) *
+                            unit * has_aim);
         }
         const double score = of_scale > 0 ? VMAFGPU__QUOTIENT(own, of_scale) : 0;
         out.scale0 = k == 0 ? score : out.scale0; /* not an array, which compilers would not keep in registers */
@@ -2882,32 +2899,37 @@ VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__s
     return out;
 }
 
+/* Returns column `place` of ADM. */
+VMAFGPU__FN double vmafgpu__smooth_adm_column(const vmafgpu__smooth_columns *all, int place) {
+    return place == 0   ? all->adm2
+           : place == 1 ? all->aim
+           : place == 2 ? all->adm3
+           : place == 3 ? all->scale0
+           : place == 4 ? all->scale1
+           : place == 5 ? all->scale2
+                        : all->scale3;
+}
+
+/* Returns model input i, not yet normalised. It must not be a column of ADM. */
+VMAFGPU__FN double vmafgpu__smooth_other_input(const vmafgpu__smooth *s, int i, const int64_t *change) {
+    const vmafgpu__smooth_input *in = &s->input[i];
+    return VMAFGPU__FETCH(&in->kind) == VMAFGPU__SMOOTH_VIF
+               ? vmafgpu__smooth_vif_column(s, VMAFGPU__FETCH(&in->extractor), change, VMAFGPU__FETCH(&in->place))
+               : VMAFGPU__FETCH(&in->known);
+}
+
 /* Writes the model inputs, not yet normalised, to `x`, where they are `stride` elements apart. */
 VMAFGPU__FN void vmafgpu__smooth_inputs(const vmafgpu__smooth *s, const int64_t *change, double *x, int stride) {
     const int inputs = VMAFGPU__FETCH(&s->inputs), of_adm = VMAFGPU__FETCH(&s->adm_count);
-    for (int i = 0; i < inputs; i++) {
-        const vmafgpu__smooth_input *in = &s->input[i];
-        const int kind = VMAFGPU__FETCH(&in->kind);
-        if (kind == VMAFGPU__SMOOTH_KNOWN)
-            x[i * stride] = VMAFGPU__FETCH(&in->known);
-        if (kind == VMAFGPU__SMOOTH_VIF)
-            x[i * stride] =
-                vmafgpu__smooth_vif_column(s, VMAFGPU__FETCH(&in->extractor), change, VMAFGPU__FETCH(&in->place));
-    }
+    for (int i = 0; i < inputs; i++)
+        if (VMAFGPU__FETCH(&s->input[i].kind) != VMAFGPU__SMOOTH_ADM)
+            x[i * stride] = vmafgpu__smooth_other_input(s, i, change);
     for (int k = 0; k < of_adm; k++) {
-        const vmafgpu__smooth_columns all = vmafgpu__smooth_adm_columns(s, k, change);
+        const vmafgpu__smooth_columns all = vmafgpu__smooth_adm_columns(s, k, change, (const double *)0);
         for (int i = 0; i < inputs; i++) {
             const vmafgpu__smooth_input *in = &s->input[i];
-            const int place = VMAFGPU__FETCH(&in->place);
-            if (VMAFGPU__FETCH(&in->kind) != VMAFGPU__SMOOTH_ADM || VMAFGPU__FETCH(&in->extractor) != k)
-                continue;
-            x[i * stride] = place == 0   ? all.adm2
-                            : place == 1 ? all.aim
-                            : place == 2 ? all.adm3
-                            : place == 3 ? all.scale0
-                            : place == 4 ? all.scale1
-                            : place == 5 ? all.scale2
-                                         : all.scale3;
+            if (VMAFGPU__FETCH(&in->kind) == VMAFGPU__SMOOTH_ADM && VMAFGPU__FETCH(&in->extractor) == k)
+                x[i * stride] = vmafgpu__smooth_adm_column(&all, VMAFGPU__FETCH(&in->place));
         }
     }
 }
@@ -2950,13 +2972,15 @@ enum {
 
 /* Returns the factor by which the cube roots of scale k contribute to an ADM column. If of_aim is set, these are the
  * cube roots of the impairments, otherwise those of the numerators. */
-VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, int extractor, int place, int k, int of_aim) {
+VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, const double *roots, int extractor, int place,
+                                             int k, int of_aim) {
     const vmafgpu__smooth_adm *e = &s->adm[extractor];
     const double weight = VMAFGPU__FETCH(&e->weight), all = VMAFGPU__FETCH(&e->all_den),
                  den = VMAFGPU__FETCH(&e->den[k]);
     if (!of_aim && place == 3 + k)
         return den > 0 ? VMAFGPU__QUOTIENT(1.0, den) : 0;
-    if (place == 2 && vmafgpu__smooth_adm_columns(s, extractor, (const int64_t *)0).adm3 <= VMAFGPU__FETCH(&e->least))
+    if (place == 2 &&
+        vmafgpu__smooth_adm_columns(s, extractor, (const int64_t *)0, roots).adm3 <= VMAFGPU__FETCH(&e->least))
         return 0;
     const double share = of_aim       ? place == 1   ? 1
                                         : place == 2 ? weight - 1
@@ -2969,7 +2993,8 @@ VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, int extra
 
 /* Returns the derivative of the prediction with respect to sum `which`. slopes: derivatives of the prediction with
  * respect to the model inputs. */
-VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double *slopes, int which) {
+VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double *slopes, const double *roots,
+                                         int which) {
     const int inputs = VMAFGPU__FETCH(&s->inputs);
     double out = 0;
     for (int i = 0; i < inputs; i++) {
@@ -2995,7 +3020,7 @@ VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double 
             const double root =
                 vmafgpu__smooth_root(sum * VMAFGPU__FETCH(&e->unit[k][b]) * (of_aim ? VMAFGPU__FETCH(&e->has_aim) : 1));
             /* derivative of the cube root; 0 if the sum is not positive */
-            out += slopes[i] * vmafgpu__smooth_adm_share(s, extractor, place, k, of_aim) *
+            out += slopes[i] * vmafgpu__smooth_adm_share(s, roots, extractor, place, k, of_aim) *
                    (sum > 0 ? VMAFGPU__QUOTIENT(root, 3 * sum) : 0);
         }
     }
@@ -3048,12 +3073,10 @@ VMAFGPU__FN double vmafgpu__way_target(const vmafgpu__smooth *s, int i, double b
                         : VMAFGPU__FETCH(&t->scale[place - 3]);
 }
 
-/* Computes the changes in the normalised model inputs between the base and the target. x: inputs of the base, not yet
+/* Returns the change in a normalised model input between the base and the target. x: the input of the base, not yet
  * normalised. */
-VMAFGPU__FN void vmafgpu__way_of(const vmafgpu__smooth *s, const double *x, double *way) {
-    const int inputs = VMAFGPU__FETCH(&s->inputs);
-    for (int i = 0; i < inputs; i++)
-        way[i] = VMAFGPU__FETCH(&s->input[i].slope) * (vmafgpu__way_target(s, i, x[i]) - x[i]);
+VMAFGPU__FN double vmafgpu__way_input(const vmafgpu__smooth *s, int i, double x) {
+    return VMAFGPU__FETCH(&s->input[i].slope) * (vmafgpu__way_target(s, i, x) - x);
 }
 
 /* Integrates the value of the kernel function for a support vector along the path, which begins at x. means[0] receives
@@ -3095,8 +3118,9 @@ VMAFGPU__FN double vmafgpu__way_adm_factor(const vmafgpu__smooth *s, double slop
     const double all = VMAFGPU__FETCH(&e->all_den), weight = VMAFGPU__FETCH(&e->weight),
                  least = VMAFGPU__FETCH(&e->least);
     if (place != 2)
-        return slope * vmafgpu__smooth_adm_share(s, extractor, place, k, of_aim);
-    const vmafgpu__smooth_columns base = vmafgpu__smooth_adm_columns(s, extractor, (const int64_t *)0);
+        return slope * vmafgpu__smooth_adm_share(s, (const double *)0, extractor, place, k, of_aim);
+    const vmafgpu__smooth_columns base =
+        vmafgpu__smooth_adm_columns(s, extractor, (const int64_t *)0, (const double *)0);
     const double target = VMAFGPU__FETCH(&s->target[extractor].adm2) * weight + (1 - weight);
     const double change = target - (base.adm2 * weight + (1 - base.aim) * (1 - weight));
     if (!(all > 0) || !(change < 0 || change > 0))
@@ -3476,14 +3500,16 @@ VMAFGPU__FN int32_t vmafgpu__edit_change_shared(int32_t inputs) {
 }
 
 enum {
-    VMAFGPU__MAP_FINALISE_THREADS = 64, /* only one of them does any work */
-    VMAFGPU__MAP_SLOPE_THREADS = 256,   /* a single block; see map_slopes() in the kernels */
+    VMAFGPU__MAP_FINALISE_THREADS = 64, /* a single block */
+    VMAFGPU__MAP_FINALISE_SHARED = (int)VMAFGPU__SMOOTH_EXTRACTORS * (int)VMAFGPU__SCALES * (int)VMAFGPU__BANDS * 8,
+    VMAFGPU__MAP_SLOPE_THREADS = 256, /* a single block; see map_slopes() in the kernels */
     VMAFGPU__MAP_SCORE_SHARED =
         ((int)VMAFGPU__SMOOTH_EXTRACTORS + (int)VMAFGPU__MAP_ROOTS + (int)VMAFGPU__MAP_LANES) * 8,
     VMAFGPU__MAP_SLOPE_INPUTS = 8, /* inputs of the model that are processed at the same time */
-    VMAFGPU__MAP_SLOPE_SHARED = (3 * (int)VMAFGPU__SMOOTH_EXTRACTORS + 3 * (int)VMAFGPU__SLOPES +
-                                 (int)VMAFGPU__MAP_SLOPE_INPUTS * ((int)VMAFGPU__MAP_SLOPE_THREADS + 1)) *
-                                8,
+    VMAFGPU__MAP_SLOPE_SHARED =
+        ((3 + (int)VMAFGPU__MAP_ROOTS) * (int)VMAFGPU__SMOOTH_EXTRACTORS + 3 * (int)VMAFGPU__SLOPES +
+         (int)VMAFGPU__MAP_SLOPE_INPUTS * ((int)VMAFGPU__MAP_SLOPE_THREADS + 1)) *
+        8,
     VMAFGPU__MAP_THREADS = 64,        /* each thread processes one block of the picture */
     VMAFGPU__MAP_ADJUST_THREADS = 256 /* each thread processes one block, too; at least MAP_LANES */
 };
@@ -3558,24 +3584,25 @@ enum {
     VMAFGPU__SLOPES_HEIGHT = 16,      /* rows of a VIF block */
     VMAFGPU__SLOPES_STRIDE = 132,     /* floats between rows in shared memory: four times an odd number */
     VMAFGPU__SLOPES_UP_STRIDE = 68,
-    /* three planes, the next scale, and results beyond both edges of these four */
-    VMAFGPU__SLOPES_VIF_SHARED =
-        4 * (int)VMAFGPU__SLOPES_HEIGHT * (3 * (int)VMAFGPU__SLOPES_STRIDE + (int)VMAFGPU__SLOPES_UP_STRIDE + 4 * 16),
-    VMAFGPU__SLOPES_TILE = 28,                            /* columns and rows of an ADM block */
-    VMAFGPU__SLOPES_SIDE = (int)VMAFGPU__SLOPES_TILE + 4, /* the same with margins */
-    VMAFGPU__SLOPES_ROW = (int)VMAFGPU__SLOPES_SIDE + 1,  /* words between rows in shared memory */
-    VMAFGPU__SLOPES_ADM_THREADS = 512,
-    VMAFGPU__SLOPES_ADM_SHARED = 4 * 4 * (int)VMAFGPU__SLOPES_SIDE * (int)VMAFGPU__SLOPES_ROW,
+    /* three planes, and results beyond both edges of them */
+    VMAFGPU__SLOPES_VIF_SHARED = 4 * 3 * (int)VMAFGPU__SLOPES_HEIGHT * ((int)VMAFGPU__SLOPES_STRIDE + 16),
+    VMAFGPU__SLOPES_COMBINE_SHARED = 4 * (int)VMAFGPU__SLOPES_HEIGHT * ((int)VMAFGPU__SLOPES_UP_STRIDE + 16),
     VMAFGPU__SLOPES_MERGE_WIDTH = 62,  /* columns of the bands that a block of the adjoint of the wavelet processes */
     VMAFGPU__SLOPES_MERGE_HEIGHT = 32, /* rows of its output */
     VMAFGPU__SLOPES_MERGE_SHARED = 4 * 2 * (int)VMAFGPU__SLOPES_MERGE_HEIGHT * ((int)VMAFGPU__SLOPES_MERGE_WIDTH + 2),
     VMAFGPU__SLOPES_INPUTS = 16, /* inputs of the model that are processed at the same time */
-    VMAFGPU__SLOPES_WEIGHTS_SHARED =
-        (2 * (int)VMAFGPU__SMOOTH_EXTRACTORS + (int)VMAFGPU__SLOPES_INPUTS * ((int)VMAFGPU__SLOPES_THREADS + 1)) * 8
+    VMAFGPU__SLOPES_WEIGHTS_SHARED = ((2 + (int)VMAFGPU__MAP_ROOTS) * (int)VMAFGPU__SMOOTH_EXTRACTORS +
+                                      (int)VMAFGPU__SLOPES_INPUTS * ((int)VMAFGPU__SLOPES_THREADS + 1)) *
+                                     8
 };
 
 /* Number of columns of the picture that a VIF block writes. */
 #define VMAFGPU__SLOPES_WIDTH(scale) (((int)VMAFGPU__SLOPES_COLUMNS - 2 * (8 >> (scale))) & ~7)
+/* Columns and rows that a block processes for the bands of ADM, including margins of two on each side. Small scales need
+ * small blocks, because otherwise there would be fewer blocks than multiprocessors. */
+#define VMAFGPU__SLOPES_SIDE(scale)        ((scale) < 2 ? 32 : 16)
+#define VMAFGPU__SLOPES_ADM_THREADS(scale) ((scale) < 2 ? 512 : 256)
+#define VMAFGPU__SLOPES_ADM_SHARED(scale)  (4 * 4 * VMAFGPU__SLOPES_SIDE(scale) * (VMAFGPU__SLOPES_SIDE(scale) + 1))
 
 /* Computes the weights of slopes in a single block. Unlike the slopes of maps, they are derivatives at the pair. */
 typedef struct vmafgpu__slopes_weights_launch {
@@ -3584,15 +3611,23 @@ typedef struct vmafgpu__slopes_weights_launch {
     int32_t adm, bit_depth; /* adm: ADM extractor of the first model, or -1 */
 } vmafgpu__slopes_weights_launch;
 
-/* Computes the derivatives with respect to the samples of a VIF picture. */
+/* Computes the derivatives of VIF with respect to the samples of a picture, before they are multiplied by their weight
+ * and without those of smaller scales. */
 typedef struct vmafgpu__slopes_vif_launch {
     vmafgpu__vif_launch vif;
-    const vmafgpu__slopes_weights *weights;
-    const float *terms;   /* three planes with one value per sample, see vmafgpu__slopes_variances() */
-    const float *smaller; /* derivatives with respect to the picture of the next scale; NULL at the last scale */
-    unsigned char *out;
-    int64_t pitch; /* bytes; may be negative at scale 0 */
+    const float *terms; /* three planes with one value per sample, see vmafgpu__slopes_variances() */
+    float *out;         /* one value per sample */
 } vmafgpu__slopes_vif_launch;
+
+/* Combines these with those of the next scale. */
+typedef struct vmafgpu__slopes_combine_launch {
+    const vmafgpu__slopes_weights *weights;
+    const float *results; /* of this scale; one value per sample */
+    const float *smaller; /* derivatives with respect to the picture of the next scale */
+    unsigned char *out;   /* may be `results` */
+    int64_t pitch;        /* bytes; may be negative at scale 0 */
+    int32_t width, height;
+} vmafgpu__slopes_combine_launch;
 
 /* Computes the derivatives with respect to the bands of an ADM scale, or those with respect to its input. */
 typedef struct vmafgpu__slopes_adm_launch {
@@ -3601,7 +3636,7 @@ typedef struct vmafgpu__slopes_adm_launch {
     float *bands;         /* three planes with one value per coefficient; NULL if all are 0 */
     const float *smaller; /* derivatives with respect to the low-pass band; NULL at the last scale */
     const float *other;   /* derivatives that are added to those of this scale; NULL if there are none */
-    unsigned char *out;
+    unsigned char *out;   /* may be `other` */
     int64_t pitch;
 } vmafgpu__slopes_adm_launch;
 
@@ -7171,6 +7206,8 @@ struct vmafgpu__work {
                                     first time */
     const vmafgpu__value *found; /* the words of that pair as computed so far */
     void (*launch)(const vmafgpu__work *work, void *function, const vmafgpu__shape *shape, void *argument);
+    void (*pictures_done)(const vmafgpu__work *work, int scale); /* called after the launch of the kernel that writes
+                                                                    the VIF pictures of a scale; may be NULL */
     vmafgpu *v;
     void *stream;
 };
@@ -10965,6 +11002,8 @@ static void vmafgpu__gpu_vif_enqueue(const vmafgpu__work *work) {
             call.images_only = images_only;
             vmafgpu__vif_fill(&call, &launch, &shape);
             vmafgpu__enqueue(work, s, &shape, &launch);
+            if (i == 0 && s + 1 < VMAFGPU__SCALES && work->pictures_done)
+                work->pictures_done(work, s + 1);
         }
 }
 
@@ -29074,6 +29113,8 @@ struct vmafgpu__gpu {
     vmafgpu__slot slots[VMAFGPU__MAX_QUEUE];
     int next_slot; /* the slot being filled */
     void *caller_event;
+    void *pictures[VMAFGPU__SCALES]; /* events for pairs with slopes: the VIF pictures of a scale are complete; scale 0
+                                        has none. NULL without slopes of pairs */
     vmafgpu__kernels kernels;
     vmafgpu__gpu_edits *edits; /* follows the vendor's struct in memory; NULL if there are no edits */
 };
@@ -29462,6 +29503,11 @@ static void vmafgpu__launch_work(const vmafgpu__work *work, void *function, cons
     vmafgpu__gpu_launch(work->v, function, shape, work->stream, argument);
 }
 
+static void vmafgpu__record_pictures(const vmafgpu__work *work, int scale) {
+    vmafgpu *v = work->v;
+    (void)VMAFGPU__GPU_CALL(v, event_record, (v->gpu->pictures[scale], work->stream));
+}
+
 static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot,
                                       const vmafgpu__feature_device_state *device_state) {
     const vmafgpu__gpu *g = v->gpu;
@@ -29482,6 +29528,7 @@ static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot,
     work.again = 0;
     work.found = NULL;
     work.launch = vmafgpu__launch_work;
+    work.pictures_done = slot->slopes.samples ? vmafgpu__record_pictures : NULL;
     work.v = v;
     work.stream = slot->streams[vmafgpu__stream_of(v, device_state->feature)];
     return work;
@@ -29583,7 +29630,7 @@ typedef struct vmafgpu__wanted {
     void **function;
 } vmafgpu__wanted;
 
-enum { VMAFGPU__MAX_WANTED = 36 + (int)VMAFGPU__MAX_FEATURES * (int)VMAFGPU__MAX_FUNCTIONS };
+enum { VMAFGPU__MAX_WANTED = 39 + (int)VMAFGPU__MAX_FEATURES * (int)VMAFGPU__MAX_FUNCTIONS };
 
 static void vmafgpu__want(vmafgpu__wanted *list, int *count, const char *name, void **function) {
     list[*count].name = name;
@@ -33949,7 +33996,7 @@ static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, doubl
 /* Sets the parameters of the smooth prediction that depend on the base. */
 static void vmafgpu__edit_finalise_smooth(const vmafgpu *v, double *scratch) {
     vmafgpu__edits *x = v->edits;
-    vmafgpu__smooth_finalise(&x->smooth, &x->base, -1);
+    vmafgpu__smooth_finalise(&x->smooth, &x->base, NULL, -1);
     for (int i = 0; i < x->smooth.inputs; i++)
         x->smooth.input[i].known = x->known[i] >= 0 ? x->row[x->known[i]] : 0;
     x->smooth.prediction = vmafgpu__edit_smooth(v, NULL, scratch);
@@ -34016,7 +34063,7 @@ static double vmafgpu__edits_slopes(const vmafgpu *v, double *out) {
             slopes[guide] -= correction * slopes[chroma];
     }
     for (int i = 0; i < VMAFGPU__SLOPES; i++)
-        out[i] = vmafgpu__smooth_slope(s, slopes, i);
+        out[i] = vmafgpu__smooth_slope(s, slopes, NULL, i);
     return prediction;
 }
 
@@ -34029,7 +34076,8 @@ static void vmafgpu__edits_map_slopes(const vmafgpu *v, double *out) {
     double slopes[VMAFGPU__SMOOTH_EXTRACTORS] = { 0 };
     vmafgpu__way_term terms[VMAFGPU__SLOPES];
     vmafgpu__smooth_inputs(s, NULL, x, 1);
-    vmafgpu__way_of(s, x, way);
+    for (int i = 0; i < s->inputs; i++)
+        way[i] = vmafgpu__way_input(s, i, x[i]);
     for (int i = 0; i < s->inputs; i++)
         x[i] = s->input[i].slope * x[i] + s->input[i].intercept;
     for (int k = 0; k < s->vectors; k++) {
@@ -34916,28 +34964,31 @@ typedef enum vmafgpu__edit_function {
     VMAFGPU__MAP_SHARES,
     VMAFGPU__KERNEL_SLOPES_TERMS,
     VMAFGPU__KERNEL_SLOPES_VIF = (int)VMAFGPU__KERNEL_SLOPES_TERMS + (int)VMAFGPU__VIF_INPUTS,
-    VMAFGPU__KERNEL_SLOPES_BANDS = (int)VMAFGPU__KERNEL_SLOPES_VIF + (int)VMAFGPU__VIF_INPUTS,
+    VMAFGPU__KERNEL_SLOPES_COMBINE = (int)VMAFGPU__KERNEL_SLOPES_VIF + (int)VMAFGPU__VIF_INPUTS, /* for all scales but
+                                                                                                    the last */
+    VMAFGPU__KERNEL_SLOPES_BANDS = (int)VMAFGPU__KERNEL_SLOPES_COMBINE + (int)VMAFGPU__SCALES - 1,
     VMAFGPU__KERNEL_SLOPES_WAVELET = (int)VMAFGPU__KERNEL_SLOPES_BANDS + (int)VMAFGPU__ADM_INPUTS,
     VMAFGPU__KERNEL_SLOPES_WEIGHTS,
     VMAFGPU__EDIT_FUNCTIONS
 } vmafgpu__edit_function;
 
 static const char *const vmafgpu__edit_kernels[VMAFGPU__EDIT_FUNCTIONS] = {
-    "vmafgpu_edit_import",      "vmafgpu_edit_patch",        "vmafgpu_edit_change",       "vmafgpu_edit_vif_0_8",
-    "vmafgpu_edit_vif_0_16",    "vmafgpu_edit_vif_0_16",     "vmafgpu_edit_vif_1",        "vmafgpu_edit_vif_2",
-    "vmafgpu_edit_vif_3",       "vmafgpu_edit_adm_0_8",      "vmafgpu_edit_adm_0_16",     "vmafgpu_edit_adm_1",
-    "vmafgpu_edit_adm_2",       "vmafgpu_edit_adm_3",        "vmafgpu_base_vif_0_8",      "vmafgpu_base_vif_0_16",
-    "vmafgpu_base_vif_0_16",    "vmafgpu_base_vif_1",        "vmafgpu_base_vif_2",        "vmafgpu_base_vif_3",
-    "vmafgpu_base_adm_0_8",     "vmafgpu_base_adm_0_16",     "vmafgpu_base_adm_1",        "vmafgpu_base_adm_2",
-    "vmafgpu_base_adm_3",       "vmafgpu_map_vif_0_8",       "vmafgpu_map_vif_0_16",      "vmafgpu_map_vif_0_16",
-    "vmafgpu_map_vif_1",        "vmafgpu_map_vif_2",         "vmafgpu_map_vif_3",         "vmafgpu_map_adm_0_8",
-    "vmafgpu_map_adm_0_16",     "vmafgpu_map_adm_1",         "vmafgpu_map_adm_2",         "vmafgpu_map_adm_3",
-    "vmafgpu_map_finalise",     "vmafgpu_map_slopes",        "vmafgpu_map_adjust",        "vmafgpu_map_shares",
-    "vmafgpu_slopes_terms_0_8", "vmafgpu_slopes_terms_0_16", "vmafgpu_slopes_terms_0_16", "vmafgpu_slopes_terms_1",
-    "vmafgpu_slopes_terms_2",   "vmafgpu_slopes_terms_3",    "vmafgpu_slopes_vif_0_8",    "vmafgpu_slopes_vif_0_16",
-    "vmafgpu_slopes_vif_0_16",  "vmafgpu_slopes_vif_1",      "vmafgpu_slopes_vif_2",      "vmafgpu_slopes_vif_3",
-    "vmafgpu_slopes_bands_0_8", "vmafgpu_slopes_bands_0_16", "vmafgpu_slopes_bands_1",    "vmafgpu_slopes_bands_2",
-    "vmafgpu_slopes_bands_3",   "vmafgpu_slopes_wavelet",    "vmafgpu_slopes_weights",
+    "vmafgpu_edit_import",       "vmafgpu_edit_patch",        "vmafgpu_edit_change",       "vmafgpu_edit_vif_0_8",
+    "vmafgpu_edit_vif_0_16",     "vmafgpu_edit_vif_0_16",     "vmafgpu_edit_vif_1",        "vmafgpu_edit_vif_2",
+    "vmafgpu_edit_vif_3",        "vmafgpu_edit_adm_0_8",      "vmafgpu_edit_adm_0_16",     "vmafgpu_edit_adm_1",
+    "vmafgpu_edit_adm_2",        "vmafgpu_edit_adm_3",        "vmafgpu_base_vif_0_8",      "vmafgpu_base_vif_0_16",
+    "vmafgpu_base_vif_0_16",     "vmafgpu_base_vif_1",        "vmafgpu_base_vif_2",        "vmafgpu_base_vif_3",
+    "vmafgpu_base_adm_0_8",      "vmafgpu_base_adm_0_16",     "vmafgpu_base_adm_1",        "vmafgpu_base_adm_2",
+    "vmafgpu_base_adm_3",        "vmafgpu_map_vif_0_8",       "vmafgpu_map_vif_0_16",      "vmafgpu_map_vif_0_16",
+    "vmafgpu_map_vif_1",         "vmafgpu_map_vif_2",         "vmafgpu_map_vif_3",         "vmafgpu_map_adm_0_8",
+    "vmafgpu_map_adm_0_16",      "vmafgpu_map_adm_1",         "vmafgpu_map_adm_2",         "vmafgpu_map_adm_3",
+    "vmafgpu_map_finalise",      "vmafgpu_map_slopes",        "vmafgpu_map_adjust",        "vmafgpu_map_shares",
+    "vmafgpu_slopes_terms_0_8",  "vmafgpu_slopes_terms_0_16", "vmafgpu_slopes_terms_0_16", "vmafgpu_slopes_terms_1",
+    "vmafgpu_slopes_terms_2",    "vmafgpu_slopes_terms_3",    "vmafgpu_slopes_vif_0_8",    "vmafgpu_slopes_vif_0_16",
+    "vmafgpu_slopes_vif_0_16",   "vmafgpu_slopes_vif_1",      "vmafgpu_slopes_vif_2",      "vmafgpu_slopes_vif_3",
+    "vmafgpu_slopes_combine_0",  "vmafgpu_slopes_combine_1",  "vmafgpu_slopes_combine_2",  "vmafgpu_slopes_bands_0_8",
+    "vmafgpu_slopes_bands_0_16", "vmafgpu_slopes_bands_1",    "vmafgpu_slopes_bands_2",    "vmafgpu_slopes_bands_3",
+    "vmafgpu_slopes_wavelet",    "vmafgpu_slopes_weights",
 };
 
 typedef struct vmafgpu__edit_lane {
@@ -34963,9 +35014,11 @@ struct vmafgpu__gpu_edits {
     uint64_t sums, blocks, shares; /* memory for maps, enough for map_space blocks */
     int map_space;
     /* Events, which are NULL if there are no maps or slopes of pairs: */
-    void *mapped;  /* recorded after the latest map or slopes of a pair */
-    void *scored;  /* recorded when the input of a map or of slopes is complete */
-    void *weighed; /* recorded when the weights of slopes are complete */
+    void *mapped;                     /* recorded after the latest map or slopes of a pair */
+    void *scored;                     /* recorded when the input of a map or of slopes is complete */
+    void *weighed;                    /* recorded when the weights of slopes are complete */
+    void *filtered[VMAFGPU__STREAMS]; /* recorded when the filters of VIF for slopes on a stream are complete; [0] is
+                                         not used */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
     const vmafgpu__edit_lane *reading; /* the lane whose results are being read */
     int shown[VMAFGPU__SLOPES];        /* index in a record of each sum that is reported, or -1 */
@@ -35010,6 +35063,9 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
             if (i < 2 ? v->plan.vif_variants : v->plan.adm_variants)
                 vmafgpu__want(list, count, vmafgpu__slopes_kernel(v, needed[i]), &functions[needed[i]]);
     }
+    for (int s = 0; s + 1 < VMAFGPU__SCALES && v->config.slopes && v->plan.vif_variants; s++)
+        vmafgpu__want(list, count, vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_COMBINE + s],
+                      &functions[VMAFGPU__KERNEL_SLOPES_COMBINE + s]);
     for (int i = VMAFGPU__KERNEL_SLOPES_WAVELET; v->config.slopes && i < VMAFGPU__EDIT_FUNCTIONS; i++)
         if (i != VMAFGPU__KERNEL_SLOPES_WEIGHTS || v->config.live) /* for edits, the CPU computes the weights */
             vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
@@ -35152,20 +35208,31 @@ static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *
 static int vmafgpu__gpu_edits_create(vmafgpu *v) {
     enum { NO_TIMING = 2 };
     vmafgpu__gpu_edits *x = v->gpu->edits;
+    for (int s = 1; s < VMAFGPU__SCALES && v->config.slopes && v->config.live; s++)
+        if (!VMAFGPU__GPU_CALL(v, event_create, (&v->gpu->pictures[s], NO_TIMING)))
+            return 0;
     return !vmafgpu__maps_pairs(&v->config) || (VMAFGPU__GPU_CALL(v, event_create, (&x->mapped, NO_TIMING)) &&
                                                 VMAFGPU__GPU_CALL(v, event_create, (&x->scored, NO_TIMING)) &&
-                                                VMAFGPU__GPU_CALL(v, event_create, (&x->weighed, NO_TIMING)));
+                                                VMAFGPU__GPU_CALL(v, event_create, (&x->weighed, NO_TIMING)) &&
+                                                VMAFGPU__GPU_CALL(v, event_create, (&x->filtered[1], NO_TIMING)) &&
+                                                VMAFGPU__GPU_CALL(v, event_create, (&x->filtered[2], NO_TIMING)));
 }
 
 static int vmafgpu__gpu_edits_destroy(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     int error = 0;
+    for (int s = 1; s < VMAFGPU__SCALES; s++)
+        if (g->pictures[s])
+            error |= g->driver.event_destroy(g->pictures[s]);
     if (g->edits->mapped)
         error |= g->driver.event_destroy(g->edits->mapped);
     if (g->edits->scored)
         error |= g->driver.event_destroy(g->edits->scored);
     if (g->edits->weighed)
         error |= g->driver.event_destroy(g->edits->weighed);
+    for (int i = 1; i < VMAFGPU__STREAMS; i++)
+        if (g->edits->filtered[i])
+            error |= g->driver.event_destroy(g->edits->filtered[i]);
     return error;
 }
 
@@ -35460,7 +35527,7 @@ static vmafgpu__map_slope_launch vmafgpu__map_slope_fill(const vmafgpu *v) {
 
 /* Launches the kernel that prepares the smooth prediction from the sums of a pair. */
 static void vmafgpu__launch_finalise(vmafgpu *v, const vmafgpu__slot *slot) {
-    const vmafgpu__shape shape = { { 1, 1, 1 }, VMAFGPU__MAP_FINALISE_THREADS, 0 };
+    const vmafgpu__shape shape = { { 1, 1, 1 }, VMAFGPU__MAP_FINALISE_THREADS, VMAFGPU__MAP_FINALISE_SHARED };
     vmafgpu__map_finalise_launch launch;
     launch.smooth = (vmafgpu__smooth *)(uintptr_t)v->gpu->edits->smooth;
     launch.sums = slot->batch.sums;
@@ -35598,44 +35665,52 @@ static void vmafgpu__launch_slopes_terms(vmafgpu *v, int first, int end, void *s
     }
 }
 
-/* Launches the kernels that compute the slopes of VIF from these derivatives. If the model also uses ADM, the kernels
- * write the slopes to by_sample.out, otherwise to `out`. */
-static void vmafgpu__launch_slopes_vif(vmafgpu *v, uint64_t out, ptrdiff_t pitch, void *stream) {
+/* Returns where the results of VIF are stored, before and after they are combined with those of smaller scales. */
+static uint64_t vmafgpu__slopes_of_vif(const vmafgpu__gpu_edits *x, int scale) {
+    return scale ? x->by_sample.vif[scale] : x->by_sample.out;
+}
+
+/* Launches the kernels that apply the adjoints of the filters of VIF to these derivatives. */
+static void vmafgpu__launch_slopes_vif(vmafgpu *v, int first, int end, void *stream) {
     const vmafgpu__gpu_edits *x = v->gpu->edits;
-    if (v->edits->adm) {
-        out = x->by_sample.out;
-        pitch = (ptrdiff_t)sizeof(float) * v->config.width;
-    }
-    for (int s = VMAFGPU__SCALES - 1; s >= 0; s--) {
+    for (int s = first; s < end && v->edits->vif; s++) {
         vmafgpu__edit_vif_launch of_edits;
         vmafgpu__slopes_vif_launch launch;
         vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, v->edits->vif->variant, s, &of_edits);
+        if (of_edits.vif.images_only)
+            continue;
         memset(&launch, 0, sizeof launch);
         launch.vif = of_edits.vif;
-        launch.weights = (const vmafgpu__slopes_weights *)(uintptr_t)x->by_sample.weights;
         launch.terms = (const float *)(uintptr_t)x->by_sample.terms[s];
-        launch.smaller = s + 1 < VMAFGPU__SCALES ? (const float *)(uintptr_t)x->by_sample.vif[s + 1] : NULL;
-        launch.out = (unsigned char *)(uintptr_t)(s ? x->by_sample.vif[s] : out);
-        launch.pitch = s ? launch.vif.width * (int)sizeof(float) : (int64_t)pitch;
-        shape.grid[0] = (uint32_t)vmafgpu__divide_up(launch.vif.width, VMAFGPU__SLOPES_WIDTH(s));
-        shape.grid[1] = (uint32_t)vmafgpu__divide_up(launch.vif.height, VMAFGPU__SLOPES_HEIGHT);
-        shape.grid[2] = 1;
-        shape.threads = VMAFGPU__SLOPES_THREADS;
-        shape.shared = VMAFGPU__SLOPES_VIF_SHARED;
+        launch.out = (float *)(uintptr_t)vmafgpu__slopes_of_vif(x, s);
+        vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.vif.width, VMAFGPU__SLOPES_WIDTH(s)),
+                           vmafgpu__divide_up(launch.vif.height, VMAFGPU__SLOPES_HEIGHT), 1, VMAFGPU__SLOPES_THREADS,
+                           VMAFGPU__SLOPES_VIF_SHARED);
         vmafgpu__gpu_launch(v, x->functions[VMAFGPU__KERNEL_SLOPES_VIF + vmafgpu__vif_input(s, v->config.bit_depth)],
                             &shape, stream, &launch);
     }
 }
 
-/* Launches the kernel that applies the adjoint of the wavelet of a scale. */
-static void vmafgpu__launch_slopes_wavelet(vmafgpu *v, vmafgpu__slopes_adm_launch *launch, void *stream) {
-    const vmafgpu__shape shape = {
-        { (uint32_t)vmafgpu__divide_up(launch->adm.geometry.w, VMAFGPU__SLOPES_MERGE_WIDTH),
-          (uint32_t)vmafgpu__divide_up(launch->adm.input_height, VMAFGPU__SLOPES_MERGE_HEIGHT), 1 },
-        VMAFGPU__SLOPES_THREADS,
-        VMAFGPU__SLOPES_MERGE_SHARED,
-    };
-    vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_WAVELET], &shape, stream, launch);
+/* Launches the kernels that combine the results of the scales. If the model does not use ADM, the last kernel stores the
+ * slopes in `out`. */
+static void vmafgpu__launch_slopes_combine(vmafgpu *v, uint64_t out, ptrdiff_t pitch, void *stream) {
+    const vmafgpu__gpu_edits *x = v->gpu->edits;
+    for (int s = VMAFGPU__SCALES - 2; s >= 0 && v->edits->vif; s--) {
+        const int is_last = s == 0 && !v->edits->adm;
+        vmafgpu__slopes_combine_launch launch;
+        vmafgpu__shape shape;
+        launch.width = v->config.width >> s;
+        launch.height = v->config.height >> s;
+        launch.weights = (const vmafgpu__slopes_weights *)(uintptr_t)x->by_sample.weights;
+        launch.results = (const float *)(uintptr_t)vmafgpu__slopes_of_vif(x, s);
+        launch.smaller = (const float *)(uintptr_t)vmafgpu__slopes_of_vif(x, s + 1);
+        launch.out = (unsigned char *)(uintptr_t)(is_last ? out : vmafgpu__slopes_of_vif(x, s));
+        launch.pitch = is_last ? (int64_t)pitch : launch.width * (int64_t)sizeof(float);
+        vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.width, VMAFGPU__SLOPES_COLUMNS),
+                           vmafgpu__divide_up(launch.height, VMAFGPU__SLOPES_HEIGHT), 1, VMAFGPU__SLOPES_THREADS,
+                           VMAFGPU__SLOPES_COMBINE_SHARED);
+        vmafgpu__gpu_launch(v, x->functions[VMAFGPU__KERNEL_SLOPES_COMBINE + s], &shape, stream, &launch);
+    }
 }
 
 /* Fills in the arguments of the kernels for the slopes of ADM at a scale. */
@@ -35654,35 +35729,41 @@ static void vmafgpu__slopes_adm_fill(vmafgpu *v, int s, uint64_t out, ptrdiff_t 
     launch->other = s == 0 && v->edits->vif ? (const float *)(uintptr_t)x->by_sample.out : NULL;
 }
 
-/* Launches the kernels that compute the slopes of ADM scales first..end - 1, except for the last kernel, which computes
- * the output. */
-static void vmafgpu__launch_slopes_adm(vmafgpu *v, int first, int end, void *stream) {
-    for (int s = end - 1; s >= first && v->edits->adm; s--) {
-        const int input = vmafgpu__adm_input(s, v->config.bit_depth);
-        vmafgpu__slopes_adm_launch launch;
-        vmafgpu__slopes_adm_fill(v, s, 0, 0, &launch);
-        const vmafgpu__adm_geometry *g = &launch.adm.geometry;
-        const int left = g->left > 0 ? g->left - 1 : 0, top = g->top > 0 ? g->top - 1 : 0;
-        const vmafgpu__shape shape = { { (uint32_t)vmafgpu__divide_up(g->w - 2 * left, VMAFGPU__SLOPES_TILE),
-                                         (uint32_t)vmafgpu__divide_up(g->h - 2 * top, VMAFGPU__SLOPES_TILE), 1 },
-                                       VMAFGPU__SLOPES_ADM_THREADS,
-                                       VMAFGPU__SLOPES_ADM_SHARED };
-        vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_BANDS + input], &shape, stream, &launch);
-        if (s)
-            vmafgpu__launch_slopes_wavelet(v, &launch, stream);
-    }
+/* Launches the kernel that computes the slopes of ADM with respect to the bands of a scale. */
+static void vmafgpu__launch_slopes_bands(vmafgpu *v, int s, void *stream) {
+    vmafgpu__slopes_adm_launch launch;
+    vmafgpu__shape shape;
+    if (!v->edits->adm)
+        return;
+    vmafgpu__slopes_adm_fill(v, s, 0, 0, &launch);
+    const vmafgpu__adm_geometry *g = &launch.adm.geometry;
+    const int left = g->left > 0 ? g->left - 1 : 0, top = g->top > 0 ? g->top - 1 : 0;
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(g->w - 2 * left, VMAFGPU__SLOPES_SIDE(s) - 4),
+                       vmafgpu__divide_up(g->h - 2 * top, VMAFGPU__SLOPES_SIDE(s) - 4), 1,
+                       VMAFGPU__SLOPES_ADM_THREADS(s), VMAFGPU__SLOPES_ADM_SHARED(s));
+    vmafgpu__gpu_launch(
+        v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_BANDS + vmafgpu__adm_input(s, v->config.bit_depth)], &shape,
+        stream, &launch);
+}
+
+/* Launches the kernel that applies the adjoint of the wavelet of a scale. At scale 0, it writes the slopes to `out`. */
+static void vmafgpu__launch_slopes_wavelet(vmafgpu *v, int s, uint64_t out, ptrdiff_t pitch, void *stream) {
+    vmafgpu__slopes_adm_launch launch;
+    vmafgpu__shape shape;
+    if (!v->edits->adm)
+        return;
+    vmafgpu__slopes_adm_fill(v, s, out, pitch, &launch);
+    vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.adm.geometry.w, VMAFGPU__SLOPES_MERGE_WIDTH),
+                       vmafgpu__divide_up(launch.adm.input_height, VMAFGPU__SLOPES_MERGE_HEIGHT), 1,
+                       VMAFGPU__SLOPES_THREADS, VMAFGPU__SLOPES_MERGE_SHARED);
+    vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_WAVELET], &shape, stream, &launch);
 }
 
 /* Launches the kernel that writes the slopes of ADM to `out`, or adds them to those of VIF. If the model uses only VIF,
  * `out` is already complete. If it uses neither, sets all slopes to 0. */
 static void vmafgpu__launch_slopes_last(vmafgpu *v, uint64_t out, ptrdiff_t pitch, void *stream) {
-    vmafgpu__slopes_adm_launch launch;
-    if (v->edits->adm) {
-        vmafgpu__slopes_adm_fill(v, 0, out, pitch, &launch);
-        vmafgpu__launch_slopes_wavelet(v, &launch, stream);
-        return;
-    }
-    for (int y = 0; y < v->config.height && !v->edits->vif; y++)
+    vmafgpu__launch_slopes_wavelet(v, 0, out, pitch, stream);
+    for (int y = 0; y < v->config.height && !v->edits->vif && !v->edits->adm; y++)
         (void)VMAFGPU__GPU_CALL(
             v, fill,
             (out + (uint64_t)((int64_t)y * (int64_t)pitch), 0, sizeof(float) * (size_t)v->config.width, stream));
@@ -35694,16 +35775,10 @@ typedef struct vmafgpu__slopes_target {
     ptrdiff_t pitch;
 } vmafgpu__slopes_target;
 
-/* Returns the memory for slopes that are copied to the host. The last kernel for ADM may read by_sample.out. When that
- * kernel runs, no kernel needs the terms of scale 0 any more. */
-static uint64_t vmafgpu__slopes_buffer(const vmafgpu *v) {
-    return v->edits->adm ? v->gpu->edits->by_sample.terms[0] : v->gpu->edits->by_sample.out;
-}
-
 static vmafgpu__slopes_target vmafgpu__slopes_target_of(const vmafgpu *v, const vmafgpu__wanted_slopes *wanted) {
     const int is_on_device = wanted->memory == VMAFGPU_MEMORY_DEVICE;
     vmafgpu__slopes_target target;
-    target.out = is_on_device ? (uint64_t)(uintptr_t)wanted->samples : vmafgpu__slopes_buffer(v);
+    target.out = is_on_device ? (uint64_t)(uintptr_t)wanted->samples : v->gpu->edits->by_sample.out;
     target.pitch = is_on_device ? wanted->pitch : (ptrdiff_t)sizeof(float) * v->config.width;
     return target;
 }
@@ -35715,7 +35790,7 @@ static void vmafgpu__copy_slopes(vmafgpu *v, const vmafgpu__wanted_slopes *wante
     for (int y = 0; y < count && wanted->memory != VMAFGPU_MEMORY_DEVICE; y++)
         (void)VMAFGPU__GPU_CALL(v, copy_out,
                                 ((unsigned char *)wanted->samples + y * wanted->pitch,
-                                 vmafgpu__slopes_buffer(v) + (uint64_t)y * row,
+                                 v->gpu->edits->by_sample.out + (uint64_t)y * row,
                                  is_packed ? row * (size_t)v->config.height : row, stream));
 }
 
@@ -35730,9 +35805,13 @@ static vmafgpu_result vmafgpu__edits_slopes_gpu(vmafgpu *v, const vmafgpu__wante
     vmafgpu__gpu_enter(v);
     (void)VMAFGPU__GPU_CALL(v, copy_in, (g->edits->by_sample.weights, &weights, sizeof weights, stream));
     vmafgpu__launch_slopes_terms(v, 0, VMAFGPU__SCALES, stream);
-    if (v->edits->vif)
-        vmafgpu__launch_slopes_vif(v, target.out, target.pitch, stream);
-    vmafgpu__launch_slopes_adm(v, 0, VMAFGPU__SCALES, stream);
+    vmafgpu__launch_slopes_vif(v, 0, VMAFGPU__SCALES, stream);
+    vmafgpu__launch_slopes_combine(v, target.out, target.pitch, stream);
+    for (int s = VMAFGPU__SCALES - 1; s >= 0; s--) {
+        vmafgpu__launch_slopes_bands(v, s, stream);
+        if (s)
+            vmafgpu__launch_slopes_wavelet(v, s, 0, 0, stream);
+    }
     vmafgpu__launch_slopes_last(v, target.out, target.pitch, stream);
     vmafgpu__copy_slopes(v, wanted, stream);
     (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
@@ -35757,32 +35836,55 @@ static void vmafgpu__launch_gradient(vmafgpu *v, const vmafgpu__slot *slot, uint
     vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_WEIGHTS], &shape, slot->streams[0], &launch);
 }
 
-/* Launches the kernels for the slopes of a pair, which run after the kernels for its sums. The derivatives with respect
- * to variances need no weights, so they are computed at the same time as these. The derivatives of scale 0 depend only
- * on the frames, so they are computed at the same time as the sums. The bands of ADM scale 0 do not depend on the other
- * scales. All slopes and maps use the same memory, so each waits for the previous one. */
+/* Launches the kernels for the slopes of a pair that do not depend on its sums. They run at the same time as the kernels
+ * for the sums, on the second stream after ADM, and on the third one. All pairs use the same memory, so the terms wait
+ * for the filters of the previous pair, and the filters wait for the slopes of that pair. */
+static void vmafgpu__launch_slopes_first(vmafgpu *v, const vmafgpu__slot *slot) {
+    static const int stream_of[VMAFGPU__SCALES] = { 2, 1, 2, 2 };
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__gpu_edits *x = g->edits;
+    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[2], slot->arrived, 0));
+    for (int i = 1; i < VMAFGPU__STREAMS; i++) /* events that have not been recorded yet do not delay a stream */
+        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[i], x->filtered[i], 0));
+    for (int s = 0; s < VMAFGPU__SCALES; s++) {
+        void *stream = slot->streams[stream_of[s]];
+        if (s)
+            (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, g->pictures[s], 0));
+        vmafgpu__launch_slopes_terms(v, s, s + 1, stream);
+        if (s < 2)
+            (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0));
+        vmafgpu__launch_slopes_vif(v, s, s + 1, stream);
+    }
+    for (int i = 1; i < VMAFGPU__STREAMS; i++)
+        (void)VMAFGPU__GPU_CALL(v, event_record, (x->filtered[i], slot->streams[i]));
+}
+
+/* Launches the kernels for the slopes of a pair. The weights depend on the sums, and all kernels after that depend on the
+ * weights. */
 static void vmafgpu__launch_slopes(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
     const vmafgpu__slopes_target target = vmafgpu__slopes_target_of(v, &slot->slopes);
     void *stream = slot->streams[0];
     x->slot = (int)(slot - g->slots);
-    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[2], slot->arrived, 0));
-    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[2], x->mapped, 0)); /* the first does not wait */
-    vmafgpu__launch_slopes_terms(v, 0, 1, slot->streams[2]);
+    vmafgpu__launch_slopes_first(v, slot);
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0));
-    (void)VMAFGPU__GPU_CALL(v, event_record, (x->scored, stream));
-    for (int i = 1; i < VMAFGPU__STREAMS; i++)
-        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[i], x->scored, 0));
     vmafgpu__launch_gradient(v, slot, x->by_sample.weights);
-    vmafgpu__launch_slopes_terms(v, 1, VMAFGPU__SCALES, slot->streams[2]);
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->weighed, stream));
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[i], x->weighed, 0));
-    vmafgpu__launch_slopes_adm(v, 1, VMAFGPU__SCALES, slot->streams[1]);
-    vmafgpu__launch_slopes_adm(v, 0, 1, stream);
-    if (v->edits->vif)
-        vmafgpu__launch_slopes_vif(v, target.out, target.pitch, slot->streams[2]);
+    /* The bands of a scale do not depend on the other scales. */
+    vmafgpu__launch_slopes_bands(v, 3, slot->streams[2]);
+    vmafgpu__launch_slopes_wavelet(v, 3, 0, 0, slot->streams[2]);
+    (void)VMAFGPU__GPU_CALL(v, event_record, (slot->branch[2], slot->streams[2]));
+    vmafgpu__launch_slopes_bands(v, 2, slot->streams[1]);
+    vmafgpu__launch_slopes_bands(v, 0, stream);
+    vmafgpu__launch_slopes_bands(v, 1, slot->streams[1]);
+    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[2], x->filtered[1], 0));
+    vmafgpu__launch_slopes_combine(v, target.out, target.pitch, slot->streams[2]);
+    (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[1], slot->branch[2], 0));
+    vmafgpu__launch_slopes_wavelet(v, 2, 0, 0, slot->streams[1]);
+    vmafgpu__launch_slopes_wavelet(v, 1, 0, 0, slot->streams[1]);
     for (int i = 1; i < VMAFGPU__STREAMS; i++) {
         (void)VMAFGPU__GPU_CALL(v, event_record, (slot->branch[i], slot->streams[i]));
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, slot->branch[i], 0));
@@ -36145,7 +36247,7 @@ static vmafgpu_result vmafgpu__run_map(vmafgpu *t, vmafgpu__edits_tested *out) {
                                             (ptrdiff_t)sizeof(float) * t->config.width, VMAFGPU_MEMORY_HOST };
     vmafgpu_result result = VMAFGPU_OK;
     if (!t->gpu) {
-        vmafgpu__smooth_finalise(&t->edits->smooth, &t->edits->base, 0);
+        vmafgpu__smooth_finalise(&t->edits->smooth, &t->edits->base, NULL, 0);
         if (has_map)
             result = vmafgpu__edits_map(t, t->config.map_block_size, NULL, out->shares, 0);
         if (has_slopes && result == VMAFGPU_OK)

@@ -260,6 +260,15 @@ GPU_FN Words4 load(const Words4 *p) {
     asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
     return v;
 }
+/* The same for memory that the kernel changes. A thread that changes it must be the only one that reads it. */
+GPU_FN Words4 load_own(const Words4 *p) {
+    Words4 v;
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "l"(p)
+                 : "memory");
+    return v;
+}
 #define GPU_SURFACES 1
 GPU_FN uint32_t surface_byte(uint64_t surface, uint32_t x, uint32_t y) {
     uint16_t v;
@@ -302,6 +311,10 @@ GPU_FN uint32_t atomic_claim(uint32_t *p) {
     uint32_t v;
     asm volatile("atom.global.add.u32 %0, [%1], 1;" : "=r"(v) : "l"(p) : "memory");
     return v;
+}
+/* Starts loading a cache line, whose values are needed later. */
+GPU_FN void prefetch(const void *p) {
+    asm volatile("prefetch.global.L1 [%0];" ::"l"(p));
 }
 GPU_FN uint32_t peek(const uint32_t *p) {
     uint32_t v;
@@ -9465,9 +9478,25 @@ GPU_KERNEL(vmafgpu_edit_change, vmafgpu__edit_change_launch, VMAFGPU__EDIT_CHANG
 
 /* ---- maps: contributions of the base, summed per map block ---- */
 
+/* Starts loading memory of which a thread reads one word after the other. `threads`: of the block. */
+GPU_FN void prefetch_all(const void *p, int32_t bytes, int32_t threads) {
+    constexpr int32_t LINE = 128;
+    for (int32_t i = (int32_t)thread_index() * LINE; i < bytes; i += threads * LINE)
+        prefetch((const uint8_t *)p + i);
+}
+
 GPU_FN void map_finalise(const vmafgpu__map_finalise_launch &launch) {
+    constexpr int32_t ROOTS = VMAFGPU__SCALES * VMAFGPU__BANDS;
+    double *roots = (double *)shared_memory();
+    prefetch_all(launch.sums, sizeof *launch.sums, VMAFGPU__MAP_FINALISE_THREADS);
+    prefetch_all(launch.smooth, sizeof *launch.smooth, VMAFGPU__MAP_FINALISE_THREADS);
+    const int32_t count = fetch(&launch.smooth->adm_count) * ROOTS;
+    for (int32_t i = (int32_t)thread_index(); i < count; i += VMAFGPU__MAP_FINALISE_THREADS)
+        roots[i] = vmafgpu__smooth_denominator(launch.smooth, launch.sums, i / ROOTS,
+                                               i / VMAFGPU__BANDS % VMAFGPU__SCALES, i % VMAFGPU__BANDS);
+    block_barrier();
     if (thread_index() == 0)
-        vmafgpu__smooth_finalise(launch.smooth, launch.sums, launch.history);
+        vmafgpu__smooth_finalise(launch.smooth, launch.sums, roots, launch.history);
 }
 
 GPU_KERNEL(vmafgpu_map_finalise, vmafgpu__map_finalise_launch, VMAFGPU__MAP_FINALISE_THREADS, 1) {
@@ -9505,6 +9534,25 @@ GPU_FN double map_score(const vmafgpu__map_slope_launch &launch, const vmafgpu__
     return parts[0];
 }
 
+/* Computes the model inputs for the base, not yet normalised. Each thread of the block, which has `threads` threads, computes some
+ * of the roots, and then at most one of the inputs. */
+GPU_FN void base_inputs(const vmafgpu__smooth *s, int32_t threads, double *roots, double *x) {
+    prefetch_all(s, sizeof *s, threads);
+    const int32_t own = (int32_t)thread_index(), count = fetch(&s->adm_count) * VMAFGPU__MAP_ROOTS;
+    for (int32_t i = own; i < count; i += threads)
+        roots[i] = vmafgpu__map_root(s, nullptr, 0, i / VMAFGPU__MAP_ROOTS, i % VMAFGPU__MAP_ROOTS);
+    block_barrier();
+    if (own < fetch(&s->inputs)) {
+        const vmafgpu__smooth_input *in = &s->input[own];
+        if (fetch(&in->kind) == VMAFGPU__SMOOTH_ADM) {
+            const vmafgpu__smooth_columns all = vmafgpu__smooth_adm_columns(s, fetch(&in->extractor), nullptr, roots);
+            x[own] = vmafgpu__smooth_adm_column(&all, fetch(&in->place));
+        } else {
+            x[own] = vmafgpu__smooth_other_input(s, own, nullptr);
+        }
+    }
+}
+
 /* Computes the slopes of maps, in a single thread block. A thread processes support vectors first, then one input of
  * the model, and finally one of the sums. The contributions of the support vectors are computed in parallel and added
  * up in order. */
@@ -9514,15 +9562,15 @@ GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
     double *x = (double *)shared_memory(), *way = x + VMAFGPU__SMOOTH_EXTRACTORS;
     double *slopes = way + VMAFGPU__SMOOTH_EXTRACTORS;
     vmafgpu__way_term *terms = (vmafgpu__way_term *)(slopes + VMAFGPU__SMOOTH_EXTRACTORS);
-    double *parts = (double *)(terms + VMAFGPU__SLOPES);
+    double *roots = (double *)(terms + VMAFGPU__SLOPES),
+           *parts = roots + VMAFGPU__MAP_ROOTS * VMAFGPU__SMOOTH_EXTRACTORS;
     const int32_t inputs = fetch(&s->inputs), vectors = fetch(&s->vectors), own = (int32_t)thread_index();
     const double gamma = fetch(&s->gamma);
     double slope = 0;
-    if (own == 0) {
-        vmafgpu__smooth_inputs(s, nullptr, x, 1);
-        vmafgpu__way_of(s, x, way);
-        for (int32_t i = 0; i < inputs; i++)
-            x[i] = fetch(&s->input[i].slope) * x[i] + fetch(&s->input[i].intercept);
+    base_inputs(s, VMAFGPU__MAP_SLOPE_THREADS, roots, x);
+    if (own < inputs) {
+        way[own] = vmafgpu__way_input(s, own, x[own]);
+        x[own] = fetch(&s->input[own].slope) * x[own] + fetch(&s->input[own].intercept);
     }
     block_barrier();
 #pragma unroll 1
@@ -9539,8 +9587,10 @@ GPU_FN void map_slopes(const vmafgpu__map_slope_launch &launch) {
             for (int32_t k = i; k < end; k++)
                 parts[(k - i) * ROW + own] = (x[k] - fetch(vector + k)) * means[0] + way[k] * means[1];
             block_barrier();
-            for (int32_t k = 0; own >= i && own < end && k < count; k++)
-                slope += parts[(own - i) * ROW + k];
+            if (own >= i && own < end)
+#pragma unroll 16
+                for (int32_t k = 0; k < count; k++)
+                    slope += parts[(own - i) * ROW + k];
             block_barrier();
         }
     }
@@ -9625,17 +9675,22 @@ GPU_KERNEL(vmafgpu_map_shares, vmafgpu__map_launch, VMAFGPU__MAP_THREADS, 4) {
  * ================================================================================================
  * The section >>slopes of vmafgpu.h describes what is computed. Here, each output is computed with the same float
  * operations in the same order as in that section; only the signs of zeros can differ in intermediate results. There
- * are four kernels per scale:
+ * are five kernels per scale:
  *   terms    (in >>edits, a use of the tiles of VIF) the derivatives of VIF with respect to variances, in three planes;
  *            `matrix` replaces it on devices on which VIF uses the matrix form
- *   vif      the adjoint of the filter of VIF, and the derivatives of the next scale
+ *   vif      the adjoint of the filter of VIF
+ *   combine  multiplies the results of `vif` by their weight, and adds the derivatives of the next scale
  *   bands    the derivatives of ADM with respect to the coefficients
  *   wavelet  the adjoint of the wavelet of ADM
- * For pushed pairs, the kernel `weights` computes the derivatives of the prediction first.
+ * The first two do not depend on the derivatives of the prediction with respect to the sums. For pushed pairs, the
+ * kernel `weights` computes these.
  */
 
 GPU_FN float slopes_load(const float *p) {
     return float_bits(load((const uint32_t *)p));
+}
+GPU_FN float slopes_load_own(const float *p) { /* see load_own() */
+    return float_bits(peek((const uint32_t *)p));
 }
 GPU_FN void slopes_put(float *p, float v) {
     store((uint32_t *)p, bits_of(v));
@@ -9740,24 +9795,37 @@ template <int SCALE> GPU_FN float slopes_filter(const float *v) {
     return sum;
 }
 
-/* The same around sample `at` of a row or column. Samples first..end - 1 exist, the others are 0. Neighbours are `step`
- * floats apart, and `origin` points to sample 0. This is used only at edges, so the loop is not unrolled. */
-template <int SCALE, bool SHARED>
-GPU_FN float slopes_outside(const float *origin, int64_t step, int32_t at, int32_t first, int32_t end) {
-    float sum = 0;
-#pragma unroll 1
-    for (int32_t t = 0; t <= 8 >> SCALE; t++) {
-        float v[2];
+/* Filters around the samples beyond an edge, at distances of 1 to 8 >> SCALE from the last sample, which is inside[0].
+ * The samples beyond the edge are 0. */
+template <int SCALE> GPU_FN void slopes_beyond(const float (&inside)[8 >> SCALE], float (&out)[8 >> SCALE]) {
+    constexpr int REACH = 8 >> SCALE;
 #pragma unroll
-        for (int k = 0; k < 2; k++) {
-            const int32_t i = k ? at + t : at - t;
-            const bool is_inside = i >= first && i < end;
-            const float *p = origin + (is_inside ? i : first) * step;
-            v[k] = !is_inside ? 0 : SHARED ? *p : slopes_load(p);
-        }
-        sum = t ? sum + slopes_tap<SCALE>(t) * (v[0] + v[1]) : slopes_tap<SCALE>(0) * v[0];
+    for (int distance = 1; distance <= REACH; distance++) {
+        float sum = slopes_tap<SCALE>(distance) * inside[0];
+#pragma unroll
+        for (int t = distance + 1; t <= REACH; t++)
+            sum += slopes_tap<SCALE>(t) * inside[t - distance];
+        out[distance - 1] = sum;
     }
-    return sum;
+}
+
+/* Adds, for rows near the first or the last row of a column, the results of their reflections. `edge` points to the
+ * last sample before the edge, and the next one inside is `step` floats away. Row `first` is the one at a distance of 1
+ * from the edge, relative to `out`; the next one is `down` rows further. */
+template <int SCALE, int ROW>
+GPU_FN void slopes_reflect_rows(const float *edge, int64_t step, int32_t first, int32_t down, float *out) {
+    constexpr int REACH = 8 >> SCALE;
+    float inside[REACH], beyond[REACH];
+#pragma unroll
+    for (int k = 0; k < REACH; k++)
+        inside[k] = slopes_load(edge + k * step);
+    slopes_beyond<SCALE>(inside, beyond);
+#pragma unroll
+    for (int k = 0; k < REACH; k++) {
+        const int32_t row = first + k * down;
+        if (row >= 0 && row < VIF_RUN)
+            out[row * ROW] += beyond[k];
+    }
 }
 
 /* Filters a column vertically: VIF_RUN rows from row y. Stores the results in shared memory, ROW floats apart. */
@@ -9765,27 +9833,26 @@ template <int SCALE, int ROW>
 GPU_FN void slopes_down(const float *column, int32_t width, int32_t height, int32_t y, float *out) {
     constexpr int REACH = 8 >> SCALE, COUNT = VIF_RUN + 2 * REACH;
     float v[COUNT];
-    const uint8_t *p = (const uint8_t *)(column + (y - REACH) * (int64_t)width);
-    const bool is_inside = y >= REACH && y + VIF_RUN + REACH <= height;
-    const int32_t row = 4 * width;
+    uint32_t at = (uint32_t)((y - REACH) * width); /* 32 bits, because addresses then take few instructions */
+    if (y >= REACH && y + VIF_RUN + REACH <= height) {
 #pragma unroll
-    for (int k = 0; k < COUNT; k++)
-        v[k] = is_inside || (uint32_t)(y - REACH + k) < (uint32_t)height
-                   ? slopes_load((const float *)(const void *)(p + (int64_t)row * k))
-                   : 0;
+        for (int k = 0; k < COUNT; k++, at += (uint32_t)width)
+            v[k] = slopes_load(column + at);
+    } else {
+#pragma unroll
+        for (int k = 0; k < COUNT; k++, at += (uint32_t)width) {
+            const bool is_inside = (uint32_t)(y - REACH + k) < (uint32_t)height;
+            v[k] = is_inside ? slopes_load(column + (is_inside ? at : 0)) : 0;
+        }
+    }
 #pragma unroll
     for (int i = 0; i < VIF_RUN; i++)
         out[i * ROW] = slopes_filter<SCALE>(v + i);
-    if (y > REACH && y + VIF_RUN <= height - 1 - REACH)
-        return;
-#pragma unroll 1
-    for (int i = 0; i < VIF_RUN; i++) {
-        const int32_t row = y + i;
-        if (row >= 1 && row <= REACH)
-            out[i * ROW] += slopes_outside<SCALE, false>(column, width, -row, 0, height);
-        if (row <= height - 2 && row >= height - 1 - REACH)
-            out[i * ROW] += slopes_outside<SCALE, false>(column, width, 2 * (height - 1) - row, 0, height);
-    }
+    if (y <= REACH)
+        slopes_reflect_rows<SCALE, ROW>(column, width, 1 - y, 1, out);
+    if (y + VIF_RUN > height - 1 - REACH)
+        slopes_reflect_rows<SCALE, ROW>(column + (height - 1) * (int64_t)width, -(int64_t)width, height - 2 - y, -1,
+                                        out);
 }
 
 /* Filters VIF_RUN neighbouring columns of a row in shared memory, of which `row` is the first sample that is needed. */
@@ -9815,9 +9882,9 @@ template <int NEXT> GPU_FN float slopes_up_of(const float *centre, bool is_odd) 
 }
 
 /* The same for sample `at` of a row or column. Samples first..end - 1 of the smaller picture exist, the others
- * are 0. Neighbours are `step` floats apart, and `origin` points to sample 0. */
+ * are 0. Neighbours are `step` floats apart, and `origin` points to sample 0. All samples are multiplied by `factor`. */
 template <int NEXT, bool SHARED>
-GPU_FN float slopes_up_at(const float *origin, int64_t step, int32_t at, int32_t first, int32_t end) {
+GPU_FN float slopes_up_at(const float *origin, int64_t step, int32_t at, int32_t first, int32_t end, float factor) {
     constexpr int REACH = 8 >> NEXT, COUNT = REACH == 1 ? 2 : REACH + 1;
     const int32_t near = at >> 1; /* rounds down */
     float v[COUNT];               /* samples near - REACH / 2.. */
@@ -9826,7 +9893,7 @@ GPU_FN float slopes_up_at(const float *origin, int64_t step, int32_t at, int32_t
         const int32_t i = near - REACH / 2 + k;
         const bool is_inside = i >= first && i < end;
         const float *p = origin + (is_inside ? i : first) * step;
-        v[k] = !is_inside ? 0 : SHARED ? *p : slopes_load(p);
+        v[k] = !is_inside ? 0 : (SHARED ? *p : slopes_load(p)) * factor;
     }
     return at & 1 ? slopes_up_of<NEXT>(v + REACH / 2, true) : slopes_up_of<NEXT>(v + REACH / 2, false);
 }
@@ -9834,24 +9901,28 @@ GPU_FN float slopes_up_at(const float *origin, int64_t step, int32_t at, int32_t
 /* The same for VIF_RUN samples of a column, from sample `at` on, which is even, with reflection at both ends of the
  * larger picture, which has `size` samples. Stores the results in shared memory, ROW floats apart. */
 template <int NEXT, int ROW>
-GPU_FN void slopes_up(const float *origin, int32_t step, int32_t at, int32_t size, int32_t end, float *out) {
+GPU_FN void slopes_up(const float *origin, int32_t step, int32_t at, int32_t size, int32_t end, float factor,
+                      float *out) {
     constexpr int REACH = 8 >> NEXT, BEFORE = REACH / 2, COUNT = VIF_RUN / 2 + BEFORE + (REACH == 1 ? 1 : BEFORE);
     const int32_t first = at / 2 - BEFORE;
+    uint32_t offset = (uint32_t)(first * step);
     float v[COUNT];
 #pragma unroll
-    for (int k = 0; k < COUNT; k++)
-        v[k] = (uint32_t)(first + k) < (uint32_t)end ? slopes_load(origin + (int64_t)(first + k) * step) : 0;
+    for (int k = 0; k < COUNT; k++, offset += (uint32_t)step) {
+        const bool is_inside = (uint32_t)(first + k) < (uint32_t)end;
+        v[k] = is_inside ? slopes_load(origin + (is_inside ? offset : 0)) * factor : 0;
+    }
 #pragma unroll
     for (int i = 0; i < VIF_RUN; i++)
         out[i * ROW] = slopes_up_of<NEXT>(v + BEFORE + i / 2, i & 1);
     if (at > REACH && at + VIF_RUN <= size - 1 - REACH)
         return;
-#pragma unroll 1
-    for (int32_t i = 0; i < 2 * VIF_RUN; i++) {
-        const int32_t own = at + i / 2;
-        const bool is_near = i & 1 ? own <= size - 2 && own >= size - 1 - REACH : own >= 1 && own <= REACH;
-        if (is_near)
-            out[i / 2 * ROW] += slopes_up_at<NEXT, false>(origin, step, i & 1 ? 2 * (size - 1) - own : -own, 0, end);
+#pragma unroll
+    for (int i = 0; i < 2 * REACH; i++) {
+        const int32_t distance = i % REACH + 1, row = (i < REACH ? distance : size - 1 - distance) - at;
+        if (row >= 0 && row < VIF_RUN)
+            out[row * ROW] +=
+                slopes_up_at<NEXT, false>(origin, step, i < REACH ? -distance : size - 1 + distance, 0, end, factor);
     }
 }
 
@@ -9877,77 +9948,50 @@ GPU_FN void slopes_samples(const VifImage &image, int32_t x, int32_t y, int32_t 
     }
 }
 
-/* In shared memory: the three planes after the vertical filters, with margins at both sides; `up`, the derivatives of
- * the next scale after the vertical adjoint; and for each row of each of these, the results beyond the left and the
- * right edge of the picture, at distances of 1 to 8 from the first and the last column. */
-template <int SCALE> struct SlopesTile {
-    static constexpr int REACH = 8 >> SCALE, NEXT = SCALE < 3 ? SCALE + 1 : 3, HEIGHT = VMAFGPU__SLOPES_HEIGHT;
-    static constexpr int STRIDE = VMAFGPU__SLOPES_STRIDE, UP_STRIDE = VMAFGPU__SLOPES_UP_STRIDE;
-    static constexpr int WIDTH = VMAFGPU__SLOPES_WIDTH(SCALE), UP_COLUMNS = WIDTH / 2 + 4;
-    float *planes, *up, *beyond;
-    int32_t x, y; /* of the first sample */
-    bool has_edge;
-};
-
-/* Returns what is to be added to column x for its reflections. plane: 3 for the next scale. */
-template <int SCALE>
-GPU_FN float slopes_reflected(const SlopesTile<SCALE> &tile, int plane, int32_t row, int32_t x, int32_t width,
-                              float sum) {
-    constexpr int REACH = (8 >> SCALE);
-    const int32_t reach = plane == 3 ? REACH / 2 : REACH, from_right = width - 1 - x;
-    const float *beyond = tile.beyond + (plane * tile.HEIGHT + row) * 16 - 1;
+/* Returns what is to be added to column x of a row of `width` samples for its reflections. `beyond` contains the results
+ * beyond the left edge, at distances of 1 to 8 from the first column, and then those beyond the right edge. */
+GPU_FN float slopes_reflected(const float *beyond, int32_t reach, int32_t x, int32_t width, float sum) {
+    const int32_t from_right = width - 1 - x;
     if (x >= 1 && x <= reach)
-        sum += beyond[x];
+        sum += beyond[x - 1];
     if (from_right >= 1 && from_right <= reach)
-        sum += beyond[8 + from_right];
+        sum += beyond[7 + from_right];
     return sum;
 }
 
-/* Computes the results beyond the edges of the picture. */
-template <int SCALE>
-GPU_FN void slopes_beyond(const SlopesTile<SCALE> &tile, int32_t width, bool has_own, bool has_smaller) {
-    using Tile = SlopesTile<SCALE>;
-    const int32_t left = tile.x - Tile::REACH, up_left = tile.x / 2 - 2;
-#pragma unroll 1
-    for (int32_t i = (int32_t)thread_index(); i < 4 * Tile::HEIGHT * 16; i += VMAFGPU__SLOPES_THREADS) {
-        const int32_t distance = i % 8 + 1, is_right = i / 8 % 2, row = i / 16 % Tile::HEIGHT,
-                      plane = i / (16 * Tile::HEIGHT);
-        const int32_t at = is_right ? width - 1 + distance : -distance, x = is_right ? width - 1 - distance : distance;
-        float v = 0;
-        if (x < tile.x || x >= tile.x + Tile::WIDTH)
-            continue;
-        if (plane < 3 && has_own && distance <= Tile::REACH)
-            v = slopes_outside<SCALE, true>(tile.planes + (plane * Tile::HEIGHT + row) * Tile::STRIDE - left, 1, at,
-                                            adm_larger(left, 0), adm_lesser(width, left + VMAFGPU__SLOPES_COLUMNS));
-        if (plane == 3 && has_smaller && distance <= Tile::REACH / 2)
-            v = slopes_up_at<Tile::NEXT, true>(tile.up + row * Tile::UP_STRIDE - up_left, 1, at, adm_larger(up_left, 0),
-                                               adm_lesser(width >> 1, up_left + Tile::UP_COLUMNS));
-        tile.beyond[i] = v;
+/* Stores VIF_RUN floats of a row from column x on. */
+GPU_FN void slopes_store_run(float *row, int32_t x, int32_t width, const float (&v)[VIF_RUN]) {
+    float *out = row + x;
+    if (x + VIF_RUN <= width && ((uintptr_t)out & 15) == 0) {
+        store((Words4 *)(void *)out, Words4{ bits_of(v[0]), bits_of(v[1]), bits_of(v[2]), bits_of(v[3]) });
+        store((Words4 *)(void *)out + 1, Words4{ bits_of(v[4]), bits_of(v[5]), bits_of(v[6]), bits_of(v[7]) });
+    } else {
+#pragma unroll
+        for (int i = 0; i < VIF_RUN; i++)
+            if (x + i < width)
+                slopes_put(out + i, v[i]);
     }
 }
 
+/* A block computes a tile. First, each thread filters a run of a column of each plane, and then a run of a row. Shared
+ * memory contains the three planes after the vertical filters, with margins at both sides, and for each row of each
+ * plane, the results beyond the edges of the picture. */
 template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif_launch &launch) {
-    using Tile = SlopesTile<SCALE>;
-    constexpr int REACH = Tile::REACH, HEIGHT = Tile::HEIGHT, STRIDE = Tile::STRIDE, COLUMNS = VMAFGPU__SLOPES_COLUMNS;
+    constexpr int REACH = 8 >> SCALE, COLUMNS = VMAFGPU__SLOPES_COLUMNS, WIDTH = VMAFGPU__SLOPES_WIDTH(SCALE);
+    constexpr int HEIGHT = VMAFGPU__SLOPES_HEIGHT, STRIDE = VMAFGPU__SLOPES_STRIDE;
     static_assert(VMAFGPU__SLOPES_THREADS == COLUMNS * HEIGHT / VIF_RUN, "a thread filters a run of each plane");
-    static_assert(Tile::UP_COLUMNS <= Tile::UP_STRIDE, "shared memory");
+    static_assert(VMAFGPU__SLOPES_THREADS >= 2 * 3 * HEIGHT, "a thread computes the results beyond an edge of a row");
     const int32_t w = launch.vif.width, h = launch.vif.height, own = (int32_t)thread_index();
-    Tile tile;
-    tile.planes = (float *)shared_memory();
-    tile.up = tile.planes + 3 * HEIGHT * STRIDE;
-    tile.beyond = tile.up + HEIGHT * Tile::UP_STRIDE;
-    tile.x = (int32_t)block_x() * Tile::WIDTH;
-    tile.y = (int32_t)block_y() * HEIGHT;
-    tile.has_edge = tile.x == 0 || tile.x + Tile::WIDTH >= w - REACH;
+    float *planes = (float *)shared_memory(), *beyond = planes + 3 * HEIGHT * STRIDE;
+    const int32_t tile_x = (int32_t)block_x() * WIDTH, tile_y = (int32_t)block_y() * HEIGHT;
+    const bool has_left = tile_x == 0, has_right = tile_x + WIDTH >= w - REACH;
     const int64_t plane = (int64_t)w * h;
-    const float weight = slopes_load(&launch.weights->vif[SCALE]);
-    const bool has_own = weight != 0, has_smaller = SCALE < 3 && launch.smaller;
     {
-        const int32_t column = own % COLUMNS, row = own / COLUMNS * VIF_RUN, x = tile.x - REACH + column,
-                      y = tile.y + row;
+        const int32_t column = own % COLUMNS, row = own / COLUMNS * VIF_RUN, x = tile_x - REACH + column,
+                      y = tile_y + row;
 #pragma unroll 1
-        for (int k = 0; has_own && k < 3; k++) {
-            float *out = tile.planes + (k * HEIGHT + row) * STRIDE + column;
+        for (int k = 0; k < 3; k++) {
+            float *out = planes + (k * HEIGHT + row) * STRIDE + column;
             if (x >= 0 && x < w && y < h) {
                 slopes_down<SCALE, STRIDE>(launch.terms + k * plane + x, w, h, y, out);
                 continue;
@@ -9957,76 +10001,43 @@ template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif
                 out[i * STRIDE] = 0;
         }
     }
-    /* Column k of `up` is column tile.x / 2 - 2 + k of the smaller picture. */
-#pragma unroll 1
-    for (int32_t i = own; has_smaller && i < Tile::UP_COLUMNS * (HEIGHT / VIF_RUN); i += VMAFGPU__SLOPES_THREADS) {
-        const int32_t column = i % Tile::UP_COLUMNS, row = i / Tile::UP_COLUMNS * VIF_RUN, x = tile.x / 2 - 2 + column;
-        float *out = tile.up + row * Tile::UP_STRIDE + column;
-        if (x >= 0 && x < w >> 1 && tile.y + row < h) {
-            slopes_up<Tile::NEXT, Tile::UP_STRIDE>(launch.smaller + x, w >> 1, tile.y + row, h, h >> 1, out);
-            continue;
-        }
-#pragma unroll
-        for (int k = 0; k < VIF_RUN; k++)
-            out[k * Tile::UP_STRIDE] = 0;
-    }
     block_barrier();
-    if (tile.has_edge) {
-        slopes_beyond(tile, w, has_own, has_smaller);
+    if (has_left || has_right) {
+        const int32_t row = own / 2;
+        if (row < 3 * HEIGHT && (own & 1 ? has_right : has_left)) {
+            const float *edge = planes + row * STRIDE + (own & 1 ? w - 1 - tile_x + REACH : REACH);
+            const int32_t step = own & 1 ? -1 : 1;
+            float inside[REACH], outside[REACH];
+#pragma unroll
+            for (int k = 0; k < REACH; k++)
+                inside[k] = edge[k * step];
+            slopes_beyond<SCALE>(inside, outside);
+#pragma unroll
+            for (int k = 0; k < REACH; k++)
+                beyond[8 * own + k] = outside[k];
+        }
         block_barrier();
     }
-    const int32_t row = own % HEIGHT, from = own / HEIGHT * VIF_RUN, x = tile.x + from, y = tile.y + row;
-    if (from >= Tile::WIDTH || x >= w || y >= h)
+    const int32_t row = own % HEIGHT, from = own / HEIGHT * VIF_RUN, x = tile_x + from, y = tile_y + row;
+    const int bits = SCALE ? 16 : launch.vif.batch.bit_depth;
+    if (from >= WIDTH || x >= w || y >= h)
         return;
-    float sum[VIF_RUN] = {};
-    if (has_own) {
-        const int bits = SCALE ? 16 : launch.vif.batch.bit_depth;
-        float r[VIF_RUN];
-        slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, 0, 0), x, y, w, bits, r);
-        slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, 0, 1), x, y, w, bits, sum);
+    float r[VIF_RUN], sum[VIF_RUN];
+    slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, 0, 0), x, y, w, bits, r);
+    slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, 0, 1), x, y, w, bits, sum);
 #pragma unroll 1
-        for (int k = 0; k < 3; k++) {
-            float v[VIF_RUN];
-            slopes_along<SCALE>(tile.planes + (k * HEIGHT + row) * STRIDE + from, v);
-            if (tile.has_edge)
-#pragma unroll
-                for (int i = 0; i < VIF_RUN; i++)
-                    v[i] = slopes_reflected(tile, k, row, x + i, w, v[i]);
+    for (int k = 0; k < 3; k++) {
+        float v[VIF_RUN];
+        slopes_along<SCALE>(planes + (k * HEIGHT + row) * STRIDE + from, v);
+        if (has_left || has_right)
 #pragma unroll
             for (int i = 0; i < VIF_RUN; i++)
-                sum[i] = k == 0 ? 2 * sum[i] * v[i] : k == 1 ? sum[i] + r[i] * v[i] : weight * (sum[i] - v[i]);
-        }
-    }
-    if (has_smaller) {
-        const int32_t again_row = (int32_t)opaque((uint32_t)own) % HEIGHT; /* computed again to save a register */
-        uint32_t bits[VIF_RUN];
-        float v[VIF_RUN]; /* from two columns before half of x */
-        vif_load_row((const uint32_t *)tile.up + again_row * Tile::UP_STRIDE + from / 2, bits);
-#pragma unroll
-        for (int k = 0; k < VIF_RUN; k++)
-            v[k] = float_bits(bits[k]);
-#pragma unroll
-        for (int i = 0; i < VIF_RUN; i++) {
-            float wide = slopes_up_of<Tile::NEXT>(v + 2 + i / 2, i & 1);
-            if (tile.has_edge)
-                wide = slopes_reflected(tile, 3, again_row, x + i, w, wide);
-            sum[i] += wide;
-        }
-    }
-    float *out = (float *)(void *)(launch.out + y * launch.pitch) + x;
-    if (SCALE == 0)
+                v[i] = slopes_reflected(beyond + (k * HEIGHT + row) * 16, REACH, x + i, w, v[i]);
 #pragma unroll
         for (int i = 0; i < VIF_RUN; i++)
-            sum[i] = sum[i] + 0.0f; /* no -0, whose sign would depend on the order of operations */
-    if (x + VIF_RUN <= w && ((uintptr_t)out & 15) == 0) {
-        store((Words4 *)(void *)out, Words4{ bits_of(sum[0]), bits_of(sum[1]), bits_of(sum[2]), bits_of(sum[3]) });
-        store((Words4 *)(void *)out + 1, Words4{ bits_of(sum[4]), bits_of(sum[5]), bits_of(sum[6]), bits_of(sum[7]) });
-    } else {
-#pragma unroll
-        for (int i = 0; i < VIF_RUN; i++)
-            if (x + i < w)
-                slopes_put(out + i, sum[i]);
+            sum[i] = k == 0 ? 2 * sum[i] * v[i] : k == 1 ? sum[i] + r[i] * v[i] : sum[i] - v[i];
     }
+    slopes_store_run(launch.out + (int64_t)y * w, x, w, sum);
 }
 
 #define SLOPES_VIF_KERNEL(input, SCALE, BYTES) \
@@ -10039,6 +10050,87 @@ SLOPES_VIF_KERNEL(1, 1, 2)
 SLOPES_VIF_KERNEL(2, 2, 2)
 SLOPES_VIF_KERNEL(3, 3, 2)
 #undef SLOPES_VIF_KERNEL
+
+/* Multiplies the results of a scale by their weight and adds those of the next scale. A block computes a tile. First,
+ * threads apply the adjoint of decimation to runs of columns of the smaller picture, and then to runs of rows. Shared
+ * memory contains the results for columns, with margins at both sides, and for each row, those beyond the edges. The
+ * results of the last scale have not been multiplied yet. */
+template <int SCALE> GPU_FN void slopes_combine(const vmafgpu__slopes_combine_launch &launch) {
+    constexpr int NEXT = SCALE + 1, REACH = 8 >> NEXT, WIDTH = VMAFGPU__SLOPES_COLUMNS, COLUMNS = WIDTH / 2 + 4;
+    constexpr int HEIGHT = VMAFGPU__SLOPES_HEIGHT, STRIDE = VMAFGPU__SLOPES_UP_STRIDE;
+    static_assert(VMAFGPU__SLOPES_THREADS == WIDTH * HEIGHT / VIF_RUN && COLUMNS <= STRIDE, "threads");
+    const int32_t w = launch.width, h = launch.height, own = (int32_t)thread_index();
+    float *up = (float *)shared_memory(), *beyond = up + HEIGHT * STRIDE;
+    const int32_t tile_x = (int32_t)block_x() * WIDTH, tile_y = (int32_t)block_y() * HEIGHT;
+    const bool has_edge = tile_x == 0 || tile_x + WIDTH >= w - REACH;
+    const int32_t row = own % HEIGHT, from = own / HEIGHT * VIF_RUN, x = tile_x + from, y = tile_y + row;
+    const float weight = slopes_load(&launch.weights->vif[SCALE]),
+                factor = NEXT == VMAFGPU__SCALES - 1 ? slopes_load(&launch.weights->vif[NEXT]) : 1;
+    /* Column k of `up` is column tile_x / 2 - 2 + k of the smaller picture. */
+    const int32_t left = tile_x / 2 - 2;
+    if (own < COLUMNS * (HEIGHT / VIF_RUN)) {
+        const int32_t column = own % COLUMNS, first = own / COLUMNS * VIF_RUN;
+        float *out = up + first * STRIDE + column;
+        if (left + column >= 0 && left + column < w >> 1 && tile_y + first < h)
+            slopes_up<NEXT, STRIDE>(launch.smaller + left + column, w >> 1, tile_y + first, h, h >> 1, factor, out);
+        else
+#pragma unroll
+            for (int k = 0; k < VIF_RUN; k++)
+                out[k * STRIDE] = 0;
+    }
+    block_barrier();
+    if (has_edge) {
+        const int32_t distance = own % 8 + 1, is_right = own / 8 % 2, at_row = own / 16;
+        if (distance <= REACH && (is_right || tile_x == 0))
+            beyond[own] =
+                slopes_up_at<NEXT, true>(up + at_row * STRIDE - left, 1, is_right ? w - 1 + distance : -distance,
+                                         adm_larger(left, 0), adm_lesser(w >> 1, left + COLUMNS), 1);
+        block_barrier();
+    }
+    if (x >= w || y >= h)
+        return;
+    float *line = (float *)(void *)(launch.out + y * launch.pitch);
+    const float *results = launch.results + (int64_t)y * w + x; /* may be the output */
+    uint32_t bits[VIF_RUN];
+    float v[VIF_RUN], sum[VIF_RUN]; /* v: from two columns before half of x */
+    vif_load_row((const uint32_t *)up + row * STRIDE + from / 2, bits);
+#pragma unroll
+    for (int i = 0; i < VIF_RUN; i++)
+        v[i] = float_bits(bits[i]);
+    const bool has_own = weight != 0; /* if scale 0 is skipped, there are no results */
+    if (has_own && x + VIF_RUN <= w && ((uintptr_t)results & 15) == 0) {
+#pragma unroll
+        for (int i = 0; i < VIF_RUN; i += 4) {
+            const Words4 four = load_own((const Words4 *)(const void *)(results + i));
+            sum[i] = float_bits(four.x), sum[i + 1] = float_bits(four.y);
+            sum[i + 2] = float_bits(four.z), sum[i + 3] = float_bits(four.w);
+        }
+    } else {
+#pragma unroll
+        for (int i = 0; i < VIF_RUN; i++)
+            sum[i] = has_own && x + i < w ? slopes_load_own(results + i) : 0;
+    }
+#pragma unroll
+    for (int i = 0; i < VIF_RUN; i++) {
+        float wide = slopes_up_of<NEXT>(v + 2 + i / 2, i & 1);
+        if (has_edge)
+            wide = slopes_reflected(beyond + row * 16, REACH, x + i, w, wide);
+        sum[i] = weight * sum[i] + wide;
+        if (SCALE == 0)
+            sum[i] = sum[i] + 0.0f; /* no -0, whose sign would depend on the order of operations */
+    }
+    slopes_store_run(line, x, w, sum);
+}
+
+GPU_KERNEL(vmafgpu_slopes_combine_0, vmafgpu__slopes_combine_launch, VMAFGPU__SLOPES_THREADS, 4) {
+    slopes_combine<0>(launch);
+}
+GPU_KERNEL(vmafgpu_slopes_combine_1, vmafgpu__slopes_combine_launch, VMAFGPU__SLOPES_THREADS, 4) {
+    slopes_combine<1>(launch);
+}
+GPU_KERNEL(vmafgpu_slopes_combine_2, vmafgpu__slopes_combine_launch, VMAFGPU__SLOPES_THREADS, 4) {
+    slopes_combine<2>(launch);
+}
 
 /* ---- ADM: the bands ---- */
 
@@ -10157,9 +10249,9 @@ GPU_FN SlopesPixel slopes_pixel(const vmafgpu__adm_launch &adm, const int32_t (&
  * and finally those of the bands. Shared memory contains what neighbours need: [2] shares in thresholds, and [2] sums
  * of derivatives over the bands. */
 template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_adm_launch &launch) {
-    constexpr int SIDE = VMAFGPU__SLOPES_SIDE, ROW = VMAFGPU__SLOPES_ROW, AREA = SIDE * ROW;
-    constexpr int DOWN = VMAFGPU__SLOPES_ADM_THREADS / SIDE, COUNT = SIDE / DOWN;
-    static_assert(SIDE == 32 && DOWN * COUNT == SIDE, "threads");
+    constexpr int SIDE = VMAFGPU__SLOPES_SIDE(SCALE), ROW = SIDE + 1, AREA = SIDE * ROW;
+    constexpr int DOWN = VMAFGPU__SLOPES_ADM_THREADS(SCALE) / SIDE, COUNT = SIDE / DOWN;
+    static_assert(DOWN * COUNT == SIDE, "threads");
     const vmafgpu__adm_launch &adm = launch.adm;
     const vmafgpu__adm_geometry &g = adm.geometry;
     const vmafgpu__gpu_pair &pair = adm.batch.pair[0];
@@ -10171,8 +10263,8 @@ template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_a
     const int32_t first_x = adm_larger(g.left - 1, 0), first_y = adm_larger(g.top - 1, 0);
     const int32_t end_x = adm_lesser(g.w - g.left + 1, g.w), end_y = adm_lesser(g.h - g.top + 1, g.h);
     const int32_t column = (int32_t)thread_index() % SIDE, row = (int32_t)thread_index() / SIDE;
-    const int32_t x0 = first_x + (int32_t)block_x() * VMAFGPU__SLOPES_TILE - 2,
-                  y0 = first_y + (int32_t)block_y() * VMAFGPU__SLOPES_TILE - 2;
+    const int32_t x0 = first_x + (int32_t)block_x() * (SIDE - 4) - 2,
+                  y0 = first_y + (int32_t)block_y() * (SIDE - 4) - 2;
     const int32_t x = x0 + column;
     uint32_t *side = (uint32_t *)shared_memory() + column;
     float *all = (float *)(void *)(side + 2 * AREA);
@@ -10397,13 +10489,13 @@ GPU_FN void slopes_wavelet(const vmafgpu__slopes_adm_launch &launch) {
         if (launch.other) {
             const float *from = launch.other + (y0 + row) * (int64_t)in_width + x;
             if (in_width % 4 == 0) {
-                const Words4 words = load((const Words4 *)(const void *)from);
+                const Words4 words = load_own((const Words4 *)(const void *)from);
                 other[0] = float_bits(words.x), other[1] = float_bits(words.y);
                 other[2] = float_bits(words.z), other[3] = float_bits(words.w);
             } else {
 #pragma unroll
                 for (int i = 0; i < 4; i++)
-                    other[i] = i < count ? slopes_load(from + i) : 0;
+                    other[i] = i < count ? slopes_load_own(from + i) : 0;
             }
         }
         float *out = (float *)(void *)(launch.out + (y0 + row) * launch.pitch) + x;
@@ -10422,7 +10514,7 @@ GPU_FN void slopes_wavelet(const vmafgpu__slopes_adm_launch &launch) {
 }
 
 #define SLOPES_BANDS_KERNEL(input, SCALE, BYTES) \
-    GPU_KERNEL(vmafgpu_slopes_bands_##input, vmafgpu__slopes_adm_launch, VMAFGPU__SLOPES_ADM_THREADS, 1) { \
+    GPU_KERNEL(vmafgpu_slopes_bands_##input, vmafgpu__slopes_adm_launch, VMAFGPU__SLOPES_ADM_THREADS(SCALE), 1) { \
         slopes_bands<SCALE, BYTES>(launch); \
     }
 SLOPES_BANDS_KERNEL(0_8, 0, 1)
@@ -10444,15 +10536,19 @@ GPU_FN void slopes_weights(const vmafgpu__slopes_weights_launch &launch) {
     const vmafgpu__map_slope_launch &of = launch.of;
     const vmafgpu__smooth *s = of.smooth;
     double *x = (double *)shared_memory(), *slopes = x + VMAFGPU__SMOOTH_EXTRACTORS;
-    double *terms = slopes + VMAFGPU__SMOOTH_EXTRACTORS;
+    double *roots = slopes + VMAFGPU__SMOOTH_EXTRACTORS,
+           *terms = roots + VMAFGPU__MAP_ROOTS * VMAFGPU__SMOOTH_EXTRACTORS;
     const int32_t inputs = fetch(&s->inputs), vectors = fetch(&s->vectors), own = (int32_t)thread_index();
     const double gamma = fetch(&s->gamma);
     double slope = 0;
-    if (own == 0) {
-        vmafgpu__smooth_inputs(s, nullptr, x, 1);
-        for (int32_t i = 0; i < inputs; i++)
-            x[i] = fetch(&s->input[i].slope) * x[i] + fetch(&s->input[i].intercept);
+    if (own < vectors) {
+        const double *vector = of.table + (int64_t)fetch(of.vectors + own) * inputs;
+        prefetch(vector);
+        prefetch(vector + inputs - 1);
     }
+    base_inputs(s, VMAFGPU__SLOPES_THREADS, roots, x);
+    if (own < inputs)
+        x[own] = fetch(&s->input[own].slope) * x[own] + fetch(&s->input[own].intercept);
     block_barrier();
 #pragma unroll 1
     for (int32_t first = 0; first < vectors; first += VMAFGPU__SLOPES_THREADS) {
@@ -10466,8 +10562,10 @@ GPU_FN void slopes_weights(const vmafgpu__slopes_weights_launch &launch) {
             for (int32_t i = 0; i < end; i++)
                 terms[i * ROW + own] = 2 * gamma * coef * (x[from + i] - fetch(vector + from + i)) * weight;
             block_barrier();
-            for (int32_t k = 0; own >= from && own < from + end && k < count; k++)
-                slope -= terms[(own - from) * ROW + k];
+            if (own >= from && own < from + end)
+#pragma unroll 16
+                for (int32_t k = 0; k < count; k++)
+                    slope -= terms[(own - from) * ROW + k];
             block_barrier();
         }
     }
@@ -10476,7 +10574,8 @@ GPU_FN void slopes_weights(const vmafgpu__slopes_weights_launch &launch) {
     block_barrier();
     if (own >= VMAFGPU__SLOPES)
         return;
-    const double by_sum = vmafgpu__smooth_slope(s, slopes, own), code_value = 1.0 / (1 << (launch.bit_depth - 8));
+    const double by_sum = vmafgpu__smooth_slope(s, slopes, roots, own),
+                 code_value = 1.0 / (1 << (launch.bit_depth - 8));
     if (own < VMAFGPU__SLOPE_NOISE)
         store((uint32_t *)&launch.weights->vif[own], bits_of(vmafgpu__slopes_vif_weight(by_sum, code_value)));
     if (own >= VMAFGPU__SLOPE_ADM) {

@@ -167,6 +167,12 @@ GPU_FN void atomic_max(uint32_t *p, uint32_t v) {
 GPU_FN uint32_t atomic_claim(uint32_t *p) {
     return __hip_atomic_fetch_add((GPU_GLOBAL uint32_t *)p, 1u, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
 }
+GPU_FN Words4 load_own(const Words4 *p) {
+    return load(p);
+}
+GPU_FN void prefetch(const void *p) {
+    (void)p;
+}
 GPU_FN uint32_t peek(const uint32_t *p) {
     return *(const volatile GPU_GLOBAL uint32_t *)p;
 }

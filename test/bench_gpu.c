@@ -1122,10 +1122,17 @@ static void launch_terms(slopes_run *run, void *stream) {
     vmafgpu__launch_slopes_terms(run->v, 0, VMAFGPU__SCALES, stream);
 }
 static void launch_vif(slopes_run *run, void *stream) {
-    vmafgpu__launch_slopes_vif(run->v, (uint64_t)(uintptr_t)run->wanted.samples, run->wanted.pitch, stream);
+    vmafgpu__launch_slopes_vif(run->v, 0, VMAFGPU__SCALES, stream);
+}
+static void launch_combine(slopes_run *run, void *stream) {
+    vmafgpu__launch_slopes_combine(run->v, (uint64_t)(uintptr_t)run->wanted.samples, run->wanted.pitch, stream);
 }
 static void launch_adm(slopes_run *run, void *stream) {
-    vmafgpu__launch_slopes_adm(run->v, 0, VMAFGPU__SCALES, stream);
+    for (int s = VMAFGPU__SCALES - 1; s >= 0; s--) {
+        vmafgpu__launch_slopes_bands(run->v, s, stream);
+        if (s)
+            vmafgpu__launch_slopes_wavelet(run->v, s, 0, 0, stream);
+    }
     vmafgpu__launch_slopes_last(run->v, (uint64_t)(uintptr_t)run->wanted.samples, run->wanted.pitch, stream);
 }
 static void launch_gradient(slopes_run *run, void *stream) {
@@ -1133,9 +1140,22 @@ static void launch_gradient(slopes_run *run, void *stream) {
     vmafgpu__launch_gradient(run->v, &run->v->gpu->slots[0], run->v->gpu->edits->by_sample.weights);
 }
 
-/* Returns the number of pairs per second, with slopes in device memory. */
-static double slopes_speed(vmafgpu *v, const reel *r, uint64_t slopes, const options *o) {
+/* Returns the number of pairs per second, with slopes in device memory. *push receives the mean time in microseconds
+ * that the calling thread spends in a push while no other pair is in flight. */
+static double slopes_speed(vmafgpu *v, const reel *r, uint64_t slopes, const options *o, double *push) {
     const int frames = o->frames ? o->frames : 200;
+    *push = 0;
+    for (int k = 0; k < frames; k++) {
+        const vmafgpu_frame *pair = r->frames[k % r->film->pairs];
+        vmafgpu_score score;
+        const double begin = now();
+        if (vmafgpu_slopes_next(v, (float *)(uintptr_t)slopes, 0, VMAFGPU_MEMORY_DEVICE) != VMAFGPU_OK ||
+            vmafgpu_push(v, &pair[0], &pair[1]) != VMAFGPU_OK)
+            die("%s", vmafgpu_last_error(v));
+        *push += 1e6 * (now() - begin) / frames;
+        while (vmafgpu_next_score(v, &score) == VMAFGPU_AGAIN) {
+        }
+    }
     const double start = now();
     for (int k = 0; k < frames; k++) {
         const vmafgpu_frame *pair = r->frames[k % r->film->pairs];
@@ -1158,7 +1178,7 @@ static double slopes_speed(vmafgpu *v, const reel *r, uint64_t slopes, const opt
 static int bench_slopes(const film *f, cuda *c, const options *o) {
     const size_t samples = (size_t)f->clip.width * (size_t)f->clip.height;
     float *slopes[2] = { (float *)allocate(samples * sizeof(float)), (float *)allocate(samples * sizeof(float)) };
-    double alone[MAX_REPEATS * 8], with[MAX_REPEATS * 8];
+    double alone[MAX_REPEATS * 8], with[MAX_REPEATS * 8], push;
     const int runs = o->repeats * 8;
     vmafgpu_config config = gpu_config(f, o);
     slopes_run run;
@@ -1195,7 +1215,7 @@ static int bench_slopes(const film *f, cuda *c, const options *o) {
     differs |= memcmp(slopes[0], slopes[1], samples * sizeof(float)) != 0;
     printf("%dx%d %2d bits, slopes, GPU time: terms of VIF %.1f us", f->clip.width, f->clip.height, f->clip.depth,
            time_launches(&run, launch_terms));
-    printf(", VIF %.1f us", time_launches(&run, launch_vif));
+    printf(", VIF %.1f us, combined %.1f us", time_launches(&run, launch_vif), time_launches(&run, launch_combine));
     printf(", ADM %.1f us, %s\n", time_launches(&run, launch_adm),
            differs ? "DIFFER from the CPU's" : "equal to the CPU's");
     fflush(stdout);
@@ -1219,8 +1239,8 @@ static int bench_slopes(const film *f, cuda *c, const options *o) {
     printf("%dx%d %2d bits, live pair: GPU time %.1f us, with slopes %.1f us (p90 %.1f); gradient by sums %.1f us; ",
            f->clip.width, f->clip.height, f->clip.depth, median(alone, runs), median(with, runs),
            quantile(with, runs, 0.9), time_launches(&run, launch_gradient));
-    printf("%.0f pairs/s with slopes; %.1f bytes of device memory per sample for slopes\n",
-           slopes_speed(run.v, &r, device, o),
+    printf("%.0f pairs/s with slopes, ", slopes_speed(run.v, &r, device, o, &push));
+    printf("%.1f us of the calling thread per push; %.1f bytes of device memory per sample for slopes\n", push,
            ((double)vmafgpu_device_memory(run.v) - (double)memory) / (double)samples);
     fflush(stdout);
     vmafgpu_close(run.v);

@@ -237,6 +237,14 @@ GPU_FN uint32_t atomic_claim(uint32_t *p) {
     memcpy(at, &after, sizeof after);
     return before;
 }
+GPU_FN Words4 load_own(const Words4 *p) {
+    Words4 v;
+    memcpy(&v, simulated::machine.global_peek(p, sizeof v), sizeof v);
+    return v;
+}
+GPU_FN void prefetch(const void *p) {
+    (void)p;
+}
 GPU_FN uint32_t peek(const uint32_t *p) {
     uint32_t v;
     memcpy(&v, simulated::machine.global_peek(p, sizeof v), sizeof v);

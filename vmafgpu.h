@@ -192,18 +192,19 @@
  *   - The values rank blocks, but they do not predict the exact change if a block is restored alone: the model is not
  *     linear, and a block also changes the sums of its neighbours. Use vmafgpu_edit_try() for this.
  *
- * SLOPES show how the score changes with each luma sample: vmafgpu_slopes_next() computes the derivative of the
- * prediction of the first model, for use in filters, encoders and training. vmafgpu_edit_slopes() computes the slopes
- * of the base of edits. Slopes require config.slopes and, on a GPU, config.live or config.max_edit_size. They describe
- * small, structured changes: if every sample moves by one code value, in the direction of its slope or towards the
- * reference, the exact change usually differs by 5 to 10 % from the sum of slope * change over all samples. In very
- * dark pictures, it can differ by more than half. Slopes do not predict the effect of white noise, which is of second
- * order. They ignore the discontinuity of ADM where the directions of a coefficient in the two frames differ by exactly
- * one degree. They replace neither vmafgpu_edit_try() nor maps. A change in the direction of the slopes raises the
- * score, but does not necessarily improve the picture, not even with neg models.
+ * SLOPES show how the score changes with each luma sample. A slope is the derivative of the prediction of the first
+ * model, for use in filters, encoders and training. vmafgpu_slopes_next() computes the slopes of a pair of the clip,
+ * vmafgpu_edit_slopes() those of the base of edits. Slopes require config.slopes and, on a GPU, config.live or
+ * config.max_edit_size. Slopes describe small, structured changes: the change of the score is about the sum of slope *
+ * change over all samples. If every sample moves by one code value, in the direction of its slope or towards the
+ * reference, the error of this sum is usually 5 to 10 %; in very dark pictures, it can exceed 50 %. Slopes do not
+ * predict the effect of white noise, because this effect is of second order. They ignore that ADM is discontinuous
+ * where the coefficient vectors of the two frames form an angle of one degree. Slopes do not replace
+ * vmafgpu_edit_try() or maps. A change in the direction of the slopes raises the score, but does not necessarily
+ * improve the picture, not even with neg models.
  *
  *     vmafgpu_slopes_next(v, slopes, 0, VMAFGPU_MEMORY_HOST);                 // requires cfg.slopes
- *     vmafgpu_push(v, &ref, &dist);                                           // on the CPU with cfg.live: writes them
+ *     vmafgpu_push(v, &ref, &dist);                               // with cfg.live, the CPU writes the slopes here
  *     for (int64_t k = 0; k < (int64_t)cfg.width * cfg.height; k++)
  *         value += slopes[k] * change[k];                                     // VMAF points, for small changes
  *
@@ -1267,12 +1268,12 @@ typedef struct vmafgpu_config {
                                              2: also allows v1 models, and computes slopes as if the value of cambi were
                                              constant; with these models, edits and maps are refused. Needs 3 bytes of
                                              memory per pixel, plus 900 bytes per column and thread. Without `live`,
-                                             a pair that waits for the motion of later references needs 5 bytes per
-                                             pixel, or 7 if samples have more than 8 bits. Up to two pairs wait with
-                                             models for high frame rates (hfr), one with others. On a GPU, slopes need
-                                             27 bytes of device memory per pixel, and vmafgpu_slopes_next() requires
-                                             `live`, one GPU, and a model other than v1. With AUTO, contexts that do not
-                                             meet these requirements use the CPU */
+                                             each pair that waits for the motion of later references needs another
+                                             5 bytes per pixel, or 7 if samples have more than 8 bits. Up to two pairs
+                                             wait with models for high frame rates (hfr), otherwise one. On a GPU,
+                                             slopes need 27 bytes of device memory per pixel, and vmafgpu_slopes_next()
+                                             requires `live`, one GPU, and a model other than v1. With AUTO, contexts
+                                             that do not meet these requirements use the CPU */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -1597,9 +1598,9 @@ typedef struct vmafgpu_block {
                                            compared with itself, minus the prediction for the base. MAPS in the manual
                                            explains how the total is shared. 0 if the base has no prediction */
     vmafgpu_edit_sums sums;             /* sums of this block; over all blocks they add up to the sums of the frame.
-                                           Here, the sums of cubes are not rounded, and they are larger than those in a
-                                           vmafgpu_edit_score by a factor equal to the height of the band, rounded up to
-                                           a power of two */
+                                           Here, the sums of cubes are not rounded. To convert them to the unit of a
+                                           vmafgpu_edit_score, divide them by the height of the band, rounded up to a
+                                           power of two */
 } vmafgpu_block;
 
 /* Computes the gradient at the base. */
@@ -1608,11 +1609,11 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradi
 /* Splits the base into blocks of `size` x `size` luma samples (`size` is 4..256), and writes the losses and sums of the
  * blocks row by row. There are *across times *down blocks (both numbers are rounded up), and `blocks` must be large
  * enough for all of them. If `blocks` is NULL, only *across and *down are written.
- *   - The block column of a sample in column x is (x << s) / size for VIF scale s. For a coefficient in column x of ADM
- *     scale s, it is (x << (s + 1)) / size. Block rows are computed in the same way.
+ *   - A sample in column x of VIF scale s belongs to block column (x << s) / size. A coefficient in column x of ADM
+ *     scale s belongs to block column (x << (s + 1)) / size. The same applies to rows.
  *   - The CPU uses plain C and config.threads threads; with one thread, the call takes about ten times as long as
- *     scoring the frame. If the base is on a GPU, the GPU computes the blocks, bit-identically. `blocks` is in host
- *     memory in both cases. */
+ *     scoring the frame. If the base is on a GPU, the GPU computes the same bits. In both cases, `blocks` must be in
+ *     host memory. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafgpu_block *blocks, int *across,
                                                int *down);
 
@@ -1621,34 +1622,35 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
  * describes how accurate slopes are. Requires config.slopes and config.max_edit_size.
  *   - `slopes` receives one float per sample, row by row. `pitch` is the distance in bytes from row to row; it can be
  *     negative, and 0 means tightly packed. The address and the pitch must be multiples of 4. `memory` must be HOST or
- *     PINNED. If the context uses a GPU, it can also be DEVICE: memory of this GPU.
+ *     PINNED or, if the context uses a GPU, DEVICE for memory of this GPU.
  *   - If the model has no derivative at a sample, the slope is a one-sided derivative or 0. Slopes are never NaN if the
  *     base has a score.
- *   - A bootstrap model is represented by its main SVM.
+ *   - For a bootstrap model, slopes are the derivatives of its main SVM.
  *   - Slopes are bit-identical on all backends, for all instruction sets, numbers of threads and compilers. On the CPU,
  *     with one thread and vector code, the call takes about twice as long as scoring the frame. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory);
 
-/* Requests the slopes of the next pair that is pushed and scored. They equal the slopes that vmafgpu_edit_slopes()
- * computes for this pair, but motion is that of the clip. Requires config.slopes, but neither config.max_edit_size nor
+/* Requests the slopes of the next pair that is pushed and scored. The slopes equal those of vmafgpu_edit_slopes(),
+ * except that the motion of the pair is that of the clip. Requires config.slopes, but neither config.max_edit_size nor
  * a base.
- *   - `slopes`, `pitch` and `memory`: as with vmafgpu_edit_slopes(). Host memory is in use until the slopes are
- *     written, device memory until vmafgpu_reusable_count() includes the pair. From the push of the pair until then,
- *     the plane contains intermediate results.
+ *   - `slopes`, `pitch` and `memory` have the same meaning as in vmafgpu_edit_slopes(). Host memory is in use until
+ *     the slopes are written, and device memory until vmafgpu_reusable_count() includes the pair. Between the push of
+ *     the pair and this time, the memory contains intermediate results.
  *   - A request is for one pair. The request remains pending if the push fails or returns VMAFGPU_AGAIN, or if
- *     subsample leaves the pair out. Another request before the push replaces it. To cancel it, pass NULL.
+ *     subsample leaves the pair out. A new request replaces a pending request. To cancel a request, pass NULL.
  *   - On the CPU, slopes are written by the call that makes the score of the pair ready, after config.on_score has been
  *     called for that score. With config.live, or if the model does not use motion, this call is the push of the pair.
  *     Otherwise the score depends on the motion of later references: the slopes are written by a later push,
  *     vmafgpu_push_following() or vmafgpu_flush(). Use one plane of memory for each pair whose score is not ready.
- *   - vmafgpu_reset() and vmafgpu_close() cancel all requests, also those of pairs whose score is not ready. Planes of
- *     cancelled requests are not written after the call.
+ *   - vmafgpu_reset() and vmafgpu_close() cancel all requests, including those of pairs whose score is not ready. The
+ *     memory of cancelled requests is not written after the call.
  *   - On a GPU, slopes require config.live. Slopes in host memory are complete when the score of their pair is ready.
- *     Those in device memory are written in stream order: work after vmafgpu_stream_wait() can read them. If the GPU
- *     fails, slopes in host memory become NaN, and later requests return VMAFGPU_ERROR_DEVICE.
- *   - If a call writes slopes, it discards the base of vmafgpu_edit_begin().
- *   - Pairs without slopes have no extra cost. On the CPU, with one thread and vector code, a pair with slopes takes
- *     2.2 to 2.5 times as long as a pair without.
+ *     Slopes in device memory are written in stream order. They are complete for all work that you queue after calling
+ *     vmafgpu_stream_wait(). If the GPU fails, slopes in host memory become NaN, and later requests return
+ *     VMAFGPU_ERROR_DEVICE.
+ *   - A call that writes slopes discards the base of vmafgpu_edit_begin().
+ *   - Pairs without slopes have no extra cost. On the CPU, with one thread and vector code, scoring a pair takes 2.2 to
+ *     2.5 times as long if slopes are requested.
  *   - vmafgpu_push_many() does not share work between a context with slopes and other contexts. */
 VMAFGPU_API vmafgpu_result vmafgpu_slopes_next(vmafgpu *context, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory);
 

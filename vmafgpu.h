@@ -14061,7 +14061,7 @@ VMAFGPU__COLD_END
  * or 0. For example, r jumps when the angle between the coefficient vectors of the two pictures exceeds one degree.
  *
  * The bits do not depend on the backend, the instruction set, the number of threads or the division into strips:
- *   - Decisions and statistics are those of the integer model.
+ *   - Decisions and statistics are those of the integer model. Integers are converted to float only once.
  *   - All other results are floats, without contraction. Each is computed in the order of the formulas here: first
  *     down the columns, then along the rows, and from the centre of a filter outwards. The contributions of reflected
  *     samples are added last: first those of the upper or left edge, then those of the lower or right edge.

@@ -192,18 +192,19 @@
  *   - The values rank blocks, but they do not predict the exact change if a block is restored alone: the model is not
  *     linear, and a block also changes the sums of its neighbours. Use vmafgpu_edit_try() for this.
  *
- * SLOPES show how the score changes with each luma sample: vmafgpu_slopes_next() computes the derivative of the
- * prediction of the first model, for use in filters, encoders and training. vmafgpu_edit_slopes() computes the slopes
- * of the base of edits. Slopes require config.slopes and, on a GPU, config.live or config.max_edit_size. They describe
- * small, structured changes: if every sample moves by one code value, in the direction of its slope or towards the
- * reference, the exact change usually differs by 5 to 10 % from the sum of slope * change over all samples. In very
- * dark pictures, it can differ by more than half. Slopes do not predict the effect of white noise, which is of second
- * order. They ignore the discontinuity of ADM where the directions of a coefficient in the two frames differ by exactly
- * one degree. They replace neither vmafgpu_edit_try() nor maps. A change in the direction of the slopes raises the
- * score, but does not necessarily improve the picture, not even with neg models.
+ * SLOPES show how the score changes with each luma sample. A slope is the derivative of the prediction of the first
+ * model, for use in filters, encoders and training. vmafgpu_slopes_next() computes the slopes of a pair of the clip,
+ * vmafgpu_edit_slopes() those of the base of edits. Slopes require config.slopes and, on a GPU, config.live or
+ * config.max_edit_size. Slopes describe small, structured changes: the change of the score is about the sum of slope *
+ * change over all samples. If every sample moves by one code value, in the direction of its slope or towards the
+ * reference, the error of this sum is usually 5 to 10 %; in very dark pictures, it can exceed 50 %. Slopes do not
+ * predict the effect of white noise, because this effect is of second order. They ignore that ADM is discontinuous
+ * where the coefficient vectors of the two frames form an angle of one degree. Slopes do not replace
+ * vmafgpu_edit_try() or maps. A change in the direction of the slopes raises the score, but does not necessarily
+ * improve the picture, not even with neg models.
  *
  *     vmafgpu_slopes_next(v, slopes, 0, VMAFGPU_MEMORY_HOST);                 // requires cfg.slopes
- *     vmafgpu_push(v, &ref, &dist);                                           // on the CPU with cfg.live: writes them
+ *     vmafgpu_push(v, &ref, &dist);                               // with cfg.live, the CPU writes the slopes here
  *     for (int64_t k = 0; k < (int64_t)cfg.width * cfg.height; k++)
  *         value += slopes[k] * change[k];                                     // VMAF points, for small changes
  *
@@ -1267,12 +1268,12 @@ typedef struct vmafgpu_config {
                                              2: also allows v1 models, and computes slopes as if the value of cambi were
                                              constant; with these models, edits and maps are refused. Needs 3 bytes of
                                              memory per pixel, plus 900 bytes per column and thread. Without `live`,
-                                             a pair that waits for the motion of later references needs 5 bytes per
-                                             pixel, or 7 if samples have more than 8 bits. Up to two pairs wait with
-                                             models for high frame rates (hfr), one with others. On a GPU, slopes need
-                                             27 bytes of device memory per pixel, and vmafgpu_slopes_next() requires
-                                             `live`, one GPU, and a model other than v1. With AUTO, contexts that do not
-                                             meet these requirements use the CPU */
+                                             each pair that waits for the motion of later references needs another
+                                             5 bytes per pixel, or 7 if samples have more than 8 bits. Up to two pairs
+                                             wait with models for high frame rates (hfr), otherwise one. On a GPU,
+                                             slopes need 27 bytes of device memory per pixel, and vmafgpu_slopes_next()
+                                             requires `live`, one GPU, and a model other than v1. With AUTO, contexts
+                                             that do not meet these requirements use the CPU */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -1597,9 +1598,9 @@ typedef struct vmafgpu_block {
                                            compared with itself, minus the prediction for the base. MAPS in the manual
                                            explains how the total is shared. 0 if the base has no prediction */
     vmafgpu_edit_sums sums;             /* sums of this block; over all blocks they add up to the sums of the frame.
-                                           Here, the sums of cubes are not rounded, and they are larger than those in a
-                                           vmafgpu_edit_score by a factor equal to the height of the band, rounded up to
-                                           a power of two */
+                                           Here, the sums of cubes are not rounded. To convert them to the unit of a
+                                           vmafgpu_edit_score, divide them by the height of the band, rounded up to a
+                                           power of two */
 } vmafgpu_block;
 
 /* Computes the gradient at the base. */
@@ -1608,11 +1609,11 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_gradient(vmafgpu *context, vmafgpu_gradi
 /* Splits the base into blocks of `size` x `size` luma samples (`size` is 4..256), and writes the losses and sums of the
  * blocks row by row. There are *across times *down blocks (both numbers are rounded up), and `blocks` must be large
  * enough for all of them. If `blocks` is NULL, only *across and *down are written.
- *   - The block column of a sample in column x is (x << s) / size for VIF scale s. For a coefficient in column x of ADM
- *     scale s, it is (x << (s + 1)) / size. Block rows are computed in the same way.
+ *   - A sample in column x of VIF scale s belongs to block column (x << s) / size. A coefficient in column x of ADM
+ *     scale s belongs to block column (x << (s + 1)) / size. The same applies to rows.
  *   - The CPU uses plain C and config.threads threads; with one thread, the call takes about ten times as long as
- *     scoring the frame. If the base is on a GPU, the GPU computes the blocks, bit-identically. `blocks` is in host
- *     memory in both cases. */
+ *     scoring the frame. If the base is on a GPU, the GPU computes the same bits. In both cases, `blocks` must be in
+ *     host memory. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafgpu_block *blocks, int *across,
                                                int *down);
 
@@ -1621,34 +1622,35 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_blocks(vmafgpu *context, int size, vmafg
  * describes how accurate slopes are. Requires config.slopes and config.max_edit_size.
  *   - `slopes` receives one float per sample, row by row. `pitch` is the distance in bytes from row to row; it can be
  *     negative, and 0 means tightly packed. The address and the pitch must be multiples of 4. `memory` must be HOST or
- *     PINNED. If the context uses a GPU, it can also be DEVICE: memory of this GPU.
+ *     PINNED or, if the context uses a GPU, DEVICE for memory of this GPU.
  *   - If the model has no derivative at a sample, the slope is a one-sided derivative or 0. Slopes are never NaN if the
  *     base has a score.
- *   - A bootstrap model is represented by its main SVM.
+ *   - For a bootstrap model, slopes are the derivatives of its main SVM.
  *   - Slopes are bit-identical on all backends, for all instruction sets, numbers of threads and compilers. On the CPU,
  *     with one thread and vector code, the call takes about twice as long as scoring the frame. */
 VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory);
 
-/* Requests the slopes of the next pair that is pushed and scored. They equal the slopes that vmafgpu_edit_slopes()
- * computes for this pair, but motion is that of the clip. Requires config.slopes, but neither config.max_edit_size nor
+/* Requests the slopes of the next pair that is pushed and scored. The slopes equal those of vmafgpu_edit_slopes(),
+ * except that the motion of the pair is that of the clip. Requires config.slopes, but neither config.max_edit_size nor
  * a base.
- *   - `slopes`, `pitch` and `memory`: as with vmafgpu_edit_slopes(). Host memory is in use until the slopes are
- *     written, device memory until vmafgpu_reusable_count() includes the pair. From the push of the pair until then,
- *     the plane contains intermediate results.
+ *   - `slopes`, `pitch` and `memory` have the same meaning as in vmafgpu_edit_slopes(). Host memory is in use until
+ *     the slopes are written, and device memory until vmafgpu_reusable_count() includes the pair. Between the push of
+ *     the pair and this time, the memory contains intermediate results.
  *   - A request is for one pair. The request remains pending if the push fails or returns VMAFGPU_AGAIN, or if
- *     subsample leaves the pair out. Another request before the push replaces it. To cancel it, pass NULL.
+ *     subsample leaves the pair out. A new request replaces a pending request. To cancel a request, pass NULL.
  *   - On the CPU, slopes are written by the call that makes the score of the pair ready, after config.on_score has been
  *     called for that score. With config.live, or if the model does not use motion, this call is the push of the pair.
  *     Otherwise the score depends on the motion of later references: the slopes are written by a later push,
  *     vmafgpu_push_following() or vmafgpu_flush(). Use one plane of memory for each pair whose score is not ready.
- *   - vmafgpu_reset() and vmafgpu_close() cancel all requests, also those of pairs whose score is not ready. Planes of
- *     cancelled requests are not written after the call.
+ *   - vmafgpu_reset() and vmafgpu_close() cancel all requests, including those of pairs whose score is not ready. The
+ *     memory of cancelled requests is not written after the call.
  *   - On a GPU, slopes require config.live. Slopes in host memory are complete when the score of their pair is ready.
- *     Those in device memory are written in stream order: work after vmafgpu_stream_wait() can read them. If the GPU
- *     fails, slopes in host memory become NaN, and later requests return VMAFGPU_ERROR_DEVICE.
- *   - If a call writes slopes, it discards the base of vmafgpu_edit_begin().
- *   - Pairs without slopes have no extra cost. On the CPU, with one thread and vector code, a pair with slopes takes
- *     2.2 to 2.5 times as long as a pair without.
+ *     Slopes in device memory are written in stream order. They are complete for all work that you queue after calling
+ *     vmafgpu_stream_wait(). If the GPU fails, slopes in host memory become NaN, and later requests return
+ *     VMAFGPU_ERROR_DEVICE.
+ *   - A call that writes slopes discards the base of vmafgpu_edit_begin().
+ *   - Pairs without slopes have no extra cost. On the CPU, with one thread and vector code, scoring a pair takes 2.2 to
+ *     2.5 times as long if slopes are requested.
  *   - vmafgpu_push_many() does not share work between a context with slopes and other contexts. */
 VMAFGPU_API vmafgpu_result vmafgpu_slopes_next(vmafgpu *context, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory);
 
@@ -14079,31 +14081,32 @@ VMAFGPU__COLD_END
 /* ================================================================================================
  * >>slopes                                       derivatives with respect to samples
  * ================================================================================================
- * Computes by how much the prediction of a model rises per code value, for each luma sample of the distorted picture.
- * This is the derivative of the smooth model: the formulas of vif and adm without rounding, at a pair whose sums are
- * known. The derivatives with respect to the sums (see >>edits arithmetic) are the weights with which this chapter
- * starts. It goes from the sums back to the samples, scale by scale, from the smallest scale to the frame:
- *   VIF   The derivatives with respect to a sample are those of the variance s2 and the covariance s12 of all windows
- *         that contain the sample. With T as the filter, T' as its adjoint, m1 and m2 as the means of the reference r
- *         and of the distorted picture d, and a2 and a12 as the derivatives with respect to s2 and s12:
+ * For each luma sample of the distorted picture, computes the derivative of the prediction of a model, per code value.
+ * The formulas of vif and adm are differentiated as if nothing were rounded, at a pair whose sums are known. The input
+ * is the derivatives of the prediction with respect to the sums (see >>edits arithmetic). From these weights, the
+ * chapter computes the derivatives with respect to the pictures, from the smallest scale to the frame:
+ *   VIF   A sample affects the variance s2 and the covariance s12 of all windows that contain the sample. With T as the
+ *         filter, T' as its adjoint, m1 and m2 as the means of the reference r and of the distorted picture d, and a2
+ *         and a12 as the derivatives with respect to s2 and s12, the derivative with respect to d is
  *             2 d T'(a2) + r T'(a12) - T'(2 a2 m2 + a12 m1)
- *         The derivatives of the next scale are added, after the adjoint of its filter and decimation.
- *   ADM   The signal x of a coefficient is masked by the threshold, which is a sum over nine coefficients. The
- *         derivative of a sum of cubes with respect to the signal is u = 3 x^2, and that with respect to the mask is
- *         minus the sum of u over the same nine coefficients. A distorted coefficient t is the sum of a restored part r
- *         and an impairment a. Where t is below the reference o (or where the gain applies), a change of t changes only
- *         r, elsewhere only a. The adjoint of the wavelet converts the derivatives of the bands to those of its input.
- * Where the model has no derivative (r jumps when the angle between two coefficients becomes larger than a degree) or
- * where the formulas are undefined (sums of zero), this chapter uses the derivative on one side, or 0.
+ *         The adjoint of filter and decimation is applied to the derivatives of the next scale, which are then added.
+ *   ADM   A distorted coefficient t is the sum of a restored part r and an impairment a. The signal x of a part is its
+ *         magnitude minus a threshold. The derivative of the sum of cubes with respect to x is u = 3 x^2. The threshold
+ *         of r is a weighted sum of a over 3 x 3 places in all bands, and vice versa. The same weighted sum of u is the
+ *         mask. The derivative with respect to r is u of r minus the mask of a, and vice versa. If t has the sign of
+ *         the reference o and |t| <= |o| (or if the gain makes r equal to t), a change of t changes only r, otherwise
+ *         only a. The adjoint of the wavelet converts the derivatives of the bands to those of its input.
+ * If the model has no derivative or the formulas are undefined (sums of zero), this chapter uses a one-sided derivative
+ * or 0. For example, r jumps when the angle between the coefficient vectors of the two pictures exceeds one degree.
  *
  * The bits do not depend on the backend, the instruction set, the number of threads or the division into strips:
- *   - Decisions and statistics are those of the integer model. Integers are converted to float once.
- *   - Everything else is float, without contraction. Each output is computed in the order of the formulas here: first
- *     down the columns, then along the rows, and from the centre of a filter outwards. Reflected samples are added
- *     afterwards, first those of the upper or left edge, then those of the lower or right edge.
- *   - There are no float sums over a frame.
- * Samples and means are centred at mid grey, so that the three terms of VIF do not cancel each other.
- * Subsections: "on the CPU", "lanes", "tables".
+ *   - Decisions and statistics are those of the integer model. Integers are converted to float only once.
+ *   - All other results are floats, without contraction. Each is computed in the order of the formulas here: first
+ *     down the columns, then along the rows, and from the centre of a filter outwards. The contributions of reflected
+ *     samples are added last: first those of the upper or left edge, then those of the lower or right edge.
+ *   - Floats are never summed over a frame.
+ * Mid grey is subtracted from samples and means, so that the terms of VIF lose little precision by cancellation.
+ * Subsections: "on the CPU", "lanes", "vectors", "tables".
  */
 #ifndef VMAFGPU_NO_EDITS
 #if VMAFGPU__PASS == VMAFGPU__PASS_HOST
@@ -14111,21 +14114,21 @@ VMAFGPU__COLD_END
 /* ---- on the CPU ---- */
 
 enum {
-    VMAFGPU__SLOPES_REACH = 8,   /* of the widest filter */
+    VMAFGPU__SLOPES_REACH = 8,   /* taps of the widest filter on each side of the centre */
     VMAFGPU__SLOPES_GROUP = 4,   /* rows that are filtered together */
-    VMAFGPU__SLOPES_ROWS = 20,   /* rows of the widest filter for a group */
+    VMAFGPU__SLOPES_ROWS = 20,   /* rows that the widest filter reads for a group */
     VMAFGPU__SLOPES_RING = 4,    /* rows of bands that are kept */
-    VMAFGPU__SLOPES_STRIP = 64,  /* least rows of a strip; an even number */
-    VMAFGPU__SLOPES_MARGIN = 96, /* columns before and after a line */
+    VMAFGPU__SLOPES_STRIP = 64,  /* minimum number of rows of a strip; an even number */
+    VMAFGPU__SLOPES_MARGIN = 96, /* columns of memory before and after a line */
     VMAFGPU__SLOPES_VIF = 3      /* planes to which the adjoint of a VIF filter is applied */
 };
 
 #define VMAFGPU__SLOPES_PER_GREY 94548.456f     /* 65536 / ln(2) */
 #define VMAFGPU__SLOPES_INVERSE  1.0576589e-05f /* its inverse */
 
-/* Functions for rows. Lines have margins; see SLOPES_MARGIN. The columns of the lines to which a VIF filter is applied
- * are divided into `phases`, which are 1 or 4: column x is at [x % phases * pitch + x / phases]. With four phases, a
- * register contains every fourth column, and a few loads are enough for the windows of all columns. */
+/* Functions for rows. Lines have margins; see SLOPES_MARGIN. If a VIF filter is applied to a line, its columns are
+ * stored in 1 or 4 `phases`: column x is at [x % phases * pitch + x / phases]. With four phases, a register contains
+ * every fourth column, so that the windows of all columns need only a few loads. */
 typedef struct vmafgpu__slopes_functions {
     int phases;
     /* Computes a2, a12 and 2 a2 m2 + a12 m1 from the variances s1, s2, s12 and the means, see vmafgpu__vif_keeper. */
@@ -14134,31 +14137,32 @@ typedef struct vmafgpu__slopes_functions {
     /* Filters vertically. `rows` has 2 * reach + 1 rows, `taps` starts with the tap of the centre. If `adds` is set,
      * adds the result to `out`. */
     void (*down)(const float *const *rows, const float *taps, int reach, int w, int adds, float *out);
-    /* Like `down`, but every second row is 0: those at an odd distance from the centre or, if `is_odd` is set, the
-     * others. These elements of `rows` are not used. */
+    /* Like `down`, but every second row is 0, and these elements of `rows` are not used: the rows at an odd distance
+     * from the centre or, if `is_odd` is set, the rows at an even distance. */
     void (*down_up)(const float *const *rows, const float *taps, int reach, int is_odd, int w, int adds, float *out);
     /* Like `down`, but computes four rows. `rows` has 2 * reach + 4 rows. */
     void (*down_four)(const float *const *rows, const float *taps, int reach, int w, float *const *out);
-    /* Filters horizontally, and writes columns -reach..w + reach - 1. Reads zeros before and after the line. */
+    /* Filters horizontally. Writes columns -reach..w + reach - 1. The columns before and after the line must be 0. */
     void (*along)(const float *line, const float *taps, int reach, int w, ptrdiff_t pitch, float *out);
-    /* Like `along`, but neighbouring columns of `line` are two columns apart in `out`. Columns are in order. */
+    /* Like `along`, but column x of `line` is column 2 * x of the filtered line, and the odd columns are 0. Both lines
+     * have one phase. */
     void (*along_up)(const float *line, const float *taps, int reach, int w, float *out);
-    /* Combines the three filtered planes with the samples r and d, which are rows of pictures. Writes w columns in
-     * order, and nothing else. */
+    /* Combines rows of the three filtered planes with r and d, which are rows of the two pictures. Writes w columns in
+     * one phase, and nothing else. */
     void (*samples)(const float *const *filtered, const void *const *rows, int wide, int bits, int w, ptrdiff_t pitch,
                     float *out);
     /* Splits a row of coefficients into restored part and impairment, see vmafgpu__slopes_split_scalar(). */
     void (*split)(const vmafgpu__adm_lines *lines, const vmafgpu__adm_variant *variant, int scale, int left, int right,
                   const vmafgpu__adm_row *row, float *const *side, int32_t *const *uses_impairment);
-    /* Sums the shares of the threshold over three rows, in columns first..end-1. */
+    /* Adds three rows of shares of the threshold, in columns first..end-1. */
     void (*shares)(const uint32_t *above, const uint32_t *own, const uint32_t *below, int first, int end,
                    uint32_t *column_sum);
     /* Computes u, the derivatives of the cubes with respect to the three signals, and `all`, the sum of these three
      * derivatives, in columns first..end-1. */
     void (*cubes)(const uint32_t *column_sum, const uint32_t *centre, const int32_t *const *signal, const int *shift,
                   const float *unit, const float *weight, int first, int end, float *const *u, float *all);
-    /* These two functions compute the adjoint of the mask, without its edges. `box_down` adds three rows. `box_along`
-     * adds every three neighbouring columns, then `own`, and divides the result by 30. */
+    /* These two functions compute the mask, except at the edges. `box_down` adds three rows. `box_along` adds three
+     * neighbouring columns, then `own`, and divides the result by 30. */
     void (*box_down)(const float *above, const float *own, const float *below, int w, float *out);
     void (*box_along)(const float *line, const float *own, int w, float *out);
     /* Computes the derivatives of a band: side * (u - mask). uses_impairment, which is 0 or -1, selects element [0] or
@@ -14167,9 +14171,9 @@ typedef struct vmafgpu__slopes_functions {
                  int w, float *out);
     /* Computes low_tap * low + high_tap * high. Adds the result to `out` if `adds` is set, otherwise stores it. */
     void (*merge)(const float *low, const float *high, float low_tap, float high_tap, int w, int adds, float *out);
-    /* Like two calls of `merge`, of which the second adds. The order of `rows` and `taps` is low, high, low, high. */
+    /* Like a call of `merge` that stores and one that adds. The order of `rows` and `taps` is low, high, low, high. */
     void (*merge_two)(const float *const *rows, const float *taps, int w, float *out);
-    /* The horizontal adjoint of the wavelet, without its edges. Writes 2 * w columns. */
+    /* Applies the horizontal adjoint of the wavelet, except at the edges. Writes 2 * w columns. */
     void (*unfold)(const float *low, const float *high, const float *const *taps, int w, float *out);
     /* Writes a + b to the first w columns of `out`, and nothing else. `b` can be NULL. */
     void (*put)(const float *a, const float *b, int w, float *out);
@@ -14182,11 +14186,11 @@ typedef struct vmafgpu__slopes_functions {
 typedef struct vmafgpu__slopes_worker {
     void *vif_scratch, *adm_scratch;
     unsigned char *lines;              /* all lines below are in one piece of memory, which is zeroed for each strip */
-    size_t lines_size, vif_lines_size; /* the latter: of the lines for the terms of VIF, which come first */
+    size_t lines_size, vif_lines_size; /* vif_lines_size: size of the lines for the terms of VIF, which come first */
     float *ring[VMAFGPU__SLOPES_VIF][VMAFGPU__SLOPES_ROWS], *filtered[VMAFGPU__SLOPES_VIF];
     float *line[VMAFGPU__SLOPES_VIF][VMAFGPU__SLOPES_GROUP], *zero, *up, *wide, *more, *box;
     vmafgpu__vif_sums sums; /* of the rows that this thread has processed */
-    /* Rows of bands; [y % RING]. In `cube`, `all` and `mask`, [0] is for the numerator and [1] for the impairment. */
+    /* Row y of a band is at [y % RING]. In `cube`, `all` and `mask`, [0] is for restored parts, [1] for impairments. */
     float *side[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS], *band[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS];
     int32_t *uses_impairment[VMAFGPU__SLOPES_RING][VMAFGPU__BANDS];
     float *cube[VMAFGPU__SLOPES_RING][2][VMAFGPU__BANDS], *all[VMAFGPU__SLOPES_RING][2], *mask[2], *low, *high;
@@ -14198,17 +14202,17 @@ typedef struct vmafgpu__slopes {
     double gain_limit;
     vmafgpu__adm_variant adm_variant;
     float vif_weight[VMAFGPU__SCALES]; /* derivatives with respect to the sum of logarithms, per code value */
-    float adm_weight[VMAFGPU__SCALES][2][VMAFGPU__BANDS]; /* three times those with respect to the sum of cubes */
+    float adm_weight[VMAFGPU__SCALES][2][VMAFGPU__BANDS]; /* three times the derivatives with respect to cube sums */
     int has_vif[VMAFGPU__SCALES + 1], has_adm[VMAFGPU__SCALES + 1]; /* whether this or a smaller scale has a weight */
-    /* With respect to the input of a scale; none at scale 0, because those of VIF are in the caller's plane. The planes
-     * of VIF first contain the terms, which are the derivatives of the scale itself for a weight of 1. */
+    /* Derivatives with respect to the input of each scale. [0] is not used: at scale 0, they are in the caller's plane.
+     * The planes of VIF first contain the terms: derivatives of this scale alone, with a weight of 1. */
     float *vif[VMAFGPU__SCALES], *adm[VMAFGPU__SCALES];
     vmafgpu__view luma[2]; /* of the pair */
     unsigned char *out;
     ptrdiff_t pitch;
     int uses_vif;                 /* whether the model uses VIF */
     int with_sums;                /* whether the statistics of VIF are also added to the sums of the pair */
-    int scale, rows, count, next; /* rows of a strip; next: atomic; the first strip that no thread has claimed */
+    int scale, rows, count, next; /* rows: of a strip; count: of strips; next: first unclaimed strip, atomic */
     vmafgpu__slopes_worker *workers;
 } vmafgpu__slopes;
 
@@ -14216,7 +14220,7 @@ static float *vmafgpu__slopes_line(vmafgpu__carver *c, int w) {
     return (float *)vmafgpu__carve_line(c, vmafgpu__padded(w), VMAFGPU__SLOPES_MARGIN, sizeof(float));
 }
 
-/* Rows are padded to whole chunks, whose last columns stay 0. */
+/* Rows are padded to whole chunks. The columns of the padding stay 0. */
 static float *vmafgpu__slopes_plane(vmafgpu__carver *c, int w, int h) {
     return (float *)vmafgpu__carve(c, (uint64_t)vmafgpu__padded(w) * (uint64_t)h * sizeof(float));
 }
@@ -14225,7 +14229,8 @@ static float *vmafgpu__slopes_plane_row(float *plane, int w, int y) {
     return plane + (ptrdiff_t)vmafgpu__padded(w) * y;
 }
 
-/* Returns the distance between phases, in columns. It is no multiple of 4096 bytes for the usual widths. */
+/* Returns the distance between phases, in columns. For common widths, it is not a multiple of 4096 bytes, which would
+ * be slow. */
 static ptrdiff_t vmafgpu__slopes_pitch_of(int w) {
     return (ptrdiff_t)vmafgpu__round_up((uint64_t)(w + 3) / 4, 16) + 80;
 }
@@ -14298,7 +14303,7 @@ static vmafgpu__vif_picture vmafgpu__slopes_picture(const vmafgpu__slopes *s, in
     return picture;
 }
 
-/* Adds the samples that a filter reads beyond the edges of a row to the samples that they reflect. */
+/* Adds the derivatives of the samples beyond the edges of a row to those of the samples that they reflect. */
 static void vmafgpu__slopes_fold(float *line, int phases, ptrdiff_t pitch, int w, int reach) {
     const int last = phases - 1, bits = phases == 4 ? 2 : 0;
 #define VMAFGPU__SLOPES_AT(x) line[((x) & last) * pitch + ((x) >> bits)]
@@ -14311,7 +14316,7 @@ static void vmafgpu__slopes_fold(float *line, int phases, ptrdiff_t pitch, int w
 
 /* The rows to which the vertical adjoint of a filter is applied. */
 typedef struct vmafgpu__slopes_source {
-    const float *const *ring; /* row y is [y % ROWS]. If NULL, row 2 * y is row y of `plane`, and odd rows are 0 */
+    const float *const *ring; /* row y is at [y % ROWS]. If NULL, row 2 * y is row y of `plane`; odd rows are 0 */
     float *plane;
     const float *zero;
     int w, h;
@@ -14388,12 +14393,12 @@ static void vmafgpu__slopes_split_scalar(const vmafgpu__adm_lines *lines, const 
     vmafgpu__slopes_sides(lines, variant, scale, left, right, side, uses_impairment);
 }
 
-/* A strip of ADM: the rows of the wavelet that are being computed. */
+/* The state of a strip of ADM. */
 typedef struct vmafgpu__slopes_adm {
     vmafgpu__adm_task task;
     vmafgpu__adm_work work;
     int left, right;               /* columns with derivatives */
-    int weighed, summed, finished; /* numbers of the next rows */
+    int weighed, summed, finished; /* next row of each stage */
 } vmafgpu__slopes_adm;
 
 /* Computes the coefficients of a row of the bands. */
@@ -14412,7 +14417,7 @@ static int vmafgpu__slopes_has_weight(const vmafgpu__slopes *s, int scale, int w
     return weight[0] != 0 || weight[1] != 0 || weight[2] != 0;
 }
 
-/* Computes the derivatives of the cubes for a row of the bands. They are 0 outside the region of the sums. */
+/* Computes the derivatives of the cubes for a row of the bands. Coefficients that are not summed get 0. */
 static void vmafgpu__slopes_sum(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, vmafgpu__slopes_adm *a) {
     static const int unit_bits[VMAFGPU__SCALES] = { 27, 25, 23, 22 };
     const vmafgpu__adm_geometry *g = &a->task.geometry;
@@ -14464,14 +14469,14 @@ static void vmafgpu__slopes_finish(const vmafgpu__slopes *s, const vmafgpu__slop
         const float *above = y > 0 ? k->all[(y - 1) % VMAFGPU__SLOPES_RING][which] : k->zero, *own = k->all[at][which],
                     *below = y + 1 < g->h ? k->all[(y + 1) % VMAFGPU__SLOPES_RING][which] : k->zero;
         s->functions->box_down(above, own, below, w, k->box);
-        if (y == vmafgpu__reflect_repeat(-1, g->h)) /* the row above the first one repeats this one */
+        if (y == vmafgpu__reflect_repeat(-1, g->h)) /* the row above row 0 is a copy of this row */
             s->functions->put(k->box, y ? above : own, w, k->box);
         if (y == g->h - 1)
             s->functions->put(k->box, own, w, k->box);
         k->box[w] = 0;
         s->functions->box_along(k->box, own, w, k->mask[which]);
         const int edges[2] = { vmafgpu__reflect_repeat(-1, w), w - 1 };
-        for (int i = 0; i < 2; i++) { /* the columns beyond the edges repeat these columns */
+        for (int i = 0; i < 2; i++) { /* the columns beyond the edges are copies of these columns */
             const int x = edges[i];
             float sum = k->box[x] + (k->box[x - 1] + k->box[x + 1]);
             sum = x == edges[0] ? sum + k->box[0] : sum;
@@ -14510,12 +14515,13 @@ static void vmafgpu__slopes_bands(const vmafgpu__slopes *s, const vmafgpu__slope
     }
 }
 
-/* Returns row i of the smallest band, from which k->low is computed. */
+/* Returns row i of the derivatives with respect to the low-pass band, which is the input of the next scale. */
 static const float *vmafgpu__slopes_smaller(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int w, int i) {
     return s->has_adm[s->scale + 1] ? vmafgpu__slopes_plane_row(s->adm[s->scale + 1], w, i) : k->zero;
 }
 
-/* Adds what row i of the bands contributes to a row of the input, with tap t, to k->low and k->high. */
+/* Computes the contribution of row i of the bands, with tap t, to a row of the input. Adds the result to k->low and
+ * k->high if `adds` is set, otherwise stores it there. */
 static void vmafgpu__slopes_merge(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int i, int t, int w,
                                   int adds) {
     const float unit = 1.0f / 32768, low = (float)vmafgpu__dwt_low[t] * unit, high = (float)vmafgpu__dwt_high[t] * unit;
@@ -14524,7 +14530,7 @@ static void vmafgpu__slopes_merge(const vmafgpu__slopes *s, const vmafgpu__slope
     s->functions->merge(band[1], band[2], low, high, w, adds, k->high);
 }
 
-/* Does the same for row i with tap t and for row i - 1 with tap t + 2, and replaces k->low and k->high. */
+/* Stores the contributions of row i with tap t and of row i - 1 with tap t + 2 in k->low and k->high. */
 static void vmafgpu__slopes_merge_two(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int i, int t, int w) {
     const float *const *a = (const float *const *)k->band[i % VMAFGPU__SLOPES_RING],
                        *const *b = (const float *const *)k->band[(i - 1) % VMAFGPU__SLOPES_RING];
@@ -14554,7 +14560,7 @@ static void vmafgpu__slopes_unfold(const vmafgpu__slopes *s, const vmafgpu__slop
     }
 }
 
-/* Starts with row `first` of the input of an ADM scale. */
+/* Prepares a strip that starts at row `first` of the input of an ADM scale. */
 static void vmafgpu__slopes_adm_begin(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, vmafgpu__slopes_adm *a,
                                       int first) {
     const vmafgpu *v = s->v;
@@ -14618,7 +14624,7 @@ static void vmafgpu__slopes_adm_rows(const vmafgpu__slopes *s, const vmafgpu__sl
 
 /* ---- strips ---- */
 
-/* A strip of VIF: the rows that are being computed. */
+/* The state of a strip of VIF. */
 typedef struct vmafgpu__slopes_vif {
     const vmafgpu__slopes *s;
     const vmafgpu__slopes_worker *k;
@@ -14627,7 +14633,7 @@ typedef struct vmafgpu__slopes_vif {
     int reach, bits;
     ptrdiff_t pitch;
     int y, end;    /* the next row, and the end of the strip */
-    int made, has; /* rows made..has-1 of `line` have been filtered vertically */
+    int made, has; /* the worker's `line` contains rows made..has-1, filtered vertically */
     float taps[1 + VMAFGPU__SLOPES_REACH];
 } vmafgpu__slopes_vif;
 
@@ -14746,8 +14752,8 @@ static void vmafgpu__slopes_vif_terms(const vmafgpu__slopes *s, vmafgpu__slopes_
         vmafgpu__slopes_vif_finish(&a);
 }
 
-/* Computes the derivatives with respect to rows first..end-1 of a VIF picture: replaces the terms. At scale 0, adds the
- * derivatives of ADM. */
+/* Computes the derivatives with respect to rows first..end-1 of a VIF picture, which replace the terms. At scale 0, the
+ * derivatives of ADM are added. */
 static void vmafgpu__slopes_vif_rows(const vmafgpu__slopes *s, const vmafgpu__slopes_worker *k, int first, int end) {
     const vmafgpu__slopes_functions *f = s->functions;
     const int scale = s->scale, w = s->v->config.width >> scale, h = s->v->config.height >> scale;
@@ -14811,7 +14817,7 @@ static void vmafgpu__slopes_task(void *arg, int index) {
 /* Runs a task on all threads for a scale with up to h rows. */
 static vmafgpu_result vmafgpu__slopes_scale(vmafgpu *v, vmafgpu__slopes *s, int scale, int h,
                                             void (*task)(void *arg, int index)) {
-    /* The rows next to a strip are computed twice. A single thread needs only one strip. */
+    /* Strips of few rows are slow, because rows next to a strip are computed twice. A single thread uses one strip. */
     const int strips = v->config.threads > 1 ? 2 * v->config.threads : 1;
     const int rows = vmafgpu__divide_up(h, 2 * strips) * 2;
     s->scale = scale;
@@ -14821,8 +14827,8 @@ static vmafgpu_result vmafgpu__slopes_scale(vmafgpu *v, vmafgpu__slopes *s, int 
     return vmafgpu__run(v, task, s);
 }
 
-/* Computes the terms of VIF for the pair whose planes the CPU backend holds. The terms of scale 0 are written to `out`.
- * If `sums` is not NULL, also computes the smaller pictures, and adds the statistics to `sums`. */
+/* Computes the terms of VIF for the pair whose planes the CPU backend holds. Writes the terms of scale 0 to `out`. If
+ * `sums` is not NULL, also computes the pictures of the smaller scales, and adds the statistics to `sums`. */
 static vmafgpu_result vmafgpu__slopes_terms(vmafgpu *v, vmafgpu__slopes *s, vmafgpu__sums *sums, void *out,
                                             ptrdiff_t pitch) {
     vmafgpu_result result = VMAFGPU_OK;
@@ -14841,9 +14847,9 @@ static vmafgpu_result vmafgpu__slopes_terms(vmafgpu *v, vmafgpu__slopes *s, vmaf
     return result;
 }
 
-/* Computes the slopes for the pair whose planes the CPU backend holds, and whose terms have been computed. slopes:
- * derivatives with respect to the sums. adm_unit: factors by which the sums of cubes are multiplied, or NULL. If
- * config.parallel_for skips some tasks and `always` is set, does them on this thread; otherwise fails. */
+/* Computes the slopes for the pair whose planes the CPU backend holds. The terms must have been computed. slopes:
+ * derivatives with respect to the sums. adm_unit: factors by which the sums of cubes are multiplied; NULL without ADM.
+ * If config.parallel_for skips tasks, this thread runs them if `always` is set; otherwise the function fails. */
 static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const double *slopes,
                                           const double (*adm_unit)[VMAFGPU__BANDS], int always, void *out,
                                           ptrdiff_t pitch) {
@@ -14903,9 +14909,9 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
  * are collected in an array, because compilers do not vectorise loops whose output may overlap the input. */
 
 #if VMAFGPU__LEVEL == VMAFGPU__SCALAR
-/* With n1 = v + noise and n2 = n1 + g^2 s1, the derivatives of log2(n2 / n1) are 1/ln(2) times
- *   a2   1/n2 - 1/n1 if v > 0, otherwise 0
- *   a12  -2 g a2, plus 2 g / n2 where g is not limited */
+/* With v = s2 - g s12, n1 = v + noise and n2 = n1 + g^2 s1, the derivatives of log2(n2 / n1) are 1/ln(2) times
+ *   a2   1/n2 - 1/n1, or 0 if v is truncated to 0
+ *   a12  -2 g a2, plus 2 g / n2 if the gain g is not limited */
 static void vmafgpu__slopes_variances(const int32_t *const *variance, const uint32_t *const *mean, double gain_limit,
                                       int w, ptrdiff_t pitch, float *const *out) {
     const float per_grey = VMAFGPU__SLOPES_PER_GREY, inverse = VMAFGPU__SLOPES_INVERSE;
@@ -14972,7 +14978,7 @@ static void vmafgpu__slopes_filter(const float *const *rows, const float *taps, 
     }
 }
 
-/* The rows that are 0 would change sums of -0 to 0, which the code below does too. */
+/* Sums start at 0, so a sum of -0 becomes 0, as if the rows of zeros were added. */
 static void vmafgpu__slopes_filter_up(const float *const *rows, const float *taps, int reach, int is_odd, int w,
                                       int adds, float *out) {
     for (int x = 0; x < w; x += VMAFGPU__LANES) {
@@ -15240,7 +15246,8 @@ static const vmafgpu__slopes_functions vmafgpu__slopes_level = {
 
 /* ---- vectors ----
  *
- * These functions compute the same floats as those of the lanes: the operations on each column have the same order. */
+ * These functions compute the same floats as the functions of the lanes: for each column, operations have the same
+ * order. */
 
 #define vmafgpu__slopes_gain          VMAFGPU__LEVEL_NAME(vmafgpu__slopes_gain)
 #define vmafgpu__slopes_mean          VMAFGPU__LEVEL_NAME(vmafgpu__slopes_mean)
@@ -15265,7 +15272,7 @@ VMAFGPU__INLINE vmafgpu__v vmafgpu__slopes_mean(const uint32_t *mean) {
     return vmafgpu__v_mul_f32(vmafgpu__v_to_f32(centred), vmafgpu__v_set_f32(1.0f / 16777216));
 }
 
-/* Comparisons of doubles use the signs of differences, which are kept by the conversion to float. */
+/* Doubles are compared by the sign of their difference. The conversion to float preserves this sign. */
 static void vmafgpu__slopes_variances_v(const int32_t *const *variance, const uint32_t *const *mean, double gain_limit,
                                         int w, ptrdiff_t pitch, float *const *out) {
     enum { WORDS = VMAFGPU__V_WORDS };
@@ -15327,7 +15334,7 @@ static void vmafgpu__slopes_variances_v(const int32_t *const *variance, const ui
     }
 }
 
-/* Column 4 j + p is at [p * pitch + j]. Computes four registers, one for each phase. */
+/* Column 4 j + p is at [p * pitch + j]. Each step computes four registers, one for each phase. */
 VMAFGPU__INLINE void vmafgpu__slopes_along_of(const float *line, const float *taps, int reach, int w, ptrdiff_t pitch,
                                               float *out) {
     const int end = (w - 1 + reach) / 4;
@@ -15363,7 +15370,7 @@ static void vmafgpu__slopes_along_v(const float *line, const float *taps, int re
         vmafgpu__slopes_along_of(line, taps, reach, w, pitch, out);
 }
 
-/* Converts samples to grey levels, centred: four registers, one for each phase. */
+/* Converts samples to grey levels, relative to mid grey. Writes four registers, one for each phase. */
 VMAFGPU__INLINE void vmafgpu__slopes_sample_phases(const char *from, int wide, vmafgpu__v centre, vmafgpu__v unit,
                                                    vmafgpu__v *out) {
     if (wide) {
@@ -15415,8 +15422,8 @@ static void vmafgpu__slopes_samples_v(const float *const *filtered, const void *
                 vmafgpu__v_add_f32(vmafgpu__v_mul_f32(vmafgpu__v_mul_f32(two, d[p]), a), vmafgpu__v_mul_f32(r[p], b));
             sum[p] = vmafgpu__v_sub_f32(sum[p], c);
         }
-        /* Interleaves the phases: first pairs of columns, then groups of four, which are in the order of the blocks of
-         * 128 bits. */
+        /* Interleaves the phases within blocks of 128 bits: first to pairs of columns, then to groups of four. The loop
+         * below writes the groups in order. */
         const vmafgpu__v low[2] = { vmafgpu__v_unpack_low32(sum[0], sum[1]), vmafgpu__v_unpack_low32(sum[2], sum[3]) };
         const vmafgpu__v high[2] = { vmafgpu__v_unpack_high32(sum[0], sum[1]),
                                      vmafgpu__v_unpack_high32(sum[2], sum[3]) };
@@ -15434,8 +15441,8 @@ static void vmafgpu__slopes_samples_v(const float *const *filtered, const void *
     }
 }
 
-/* Computes signals and shares of the threshold at scale 0, as vmafgpu__adm_weigh() does for magnitudes up to the
- * limits. value: magnitudes of the restored parts and of the impairments. */
+/* Computes signals and shares of the threshold at scale 0, like vmafgpu__adm_weigh(). value: magnitudes of the restored
+ * parts and of the impairments, which must not exceed vmafgpu__adm_plain_limit(). */
 VMAFGPU__INLINE void vmafgpu__slopes_weigh0(const vmafgpu__v (*value)[2], const uint32_t *factor, int x,
                                             const vmafgpu__adm_row *row) {
     VMAFGPU__UNROLL
@@ -15518,8 +15525,8 @@ VMAFGPU__INLINE void vmafgpu__slopes_split_of(const vmafgpu__adm_lines *lines, c
             r = vmafgpu__v_andnot(opposite[band], r);
             value[band][0] = r;
             value[band][1] = vmafgpu__v_sub32(t_size[band], r);
-            /* A change affects the impairment if the signs differ or a coefficient is 0, or if |t| exceeds both |o| and
-             * the restored part; if the gain does not apply, it is enough that |t| exceeds |o|. */
+            /* A change affects the impairment if the signs differ, if a coefficient is 0, or if |t| exceeds |o| and,
+             * where the gain applies, the restored part. */
             vmafgpu__v is_added =
                 vmafgpu__v_or(vmafgpu__slopes_is_less(r, t_size[band]), vmafgpu__v_xor(not_far, vmafgpu__v_set32(-1)));
             is_added =
@@ -15575,16 +15582,16 @@ static void vmafgpu__slopes_band_v(const float *side, const int32_t *uses_impair
     }
 }
 
-/* The members are not an array, which compilers would keep in memory. */
+/* Separate members, because compilers would keep an array in memory. */
 typedef struct vmafgpu__slopes_four {
     vmafgpu__v a, b, c, d;
 } vmafgpu__slopes_four;
 
-/* Adds tap * (above + below) to the sums of four rows. The windows of rows move outwards by one row. */
+/* Adds tap * (up + low) to the sum of one of the four rows. `up` and `low` move away from the centre with each tap. */
 #define VMAFGPU__SLOPES_STEP(member) \
     sum.member = vmafgpu__v_add_f32(sum.member, vmafgpu__v_mul_f32(tap, vmafgpu__v_add_f32(up.member, low.member)))
 
-/* Keeps the rows that surround the four rows in registers: for each tap, only two rows are loaded. */
+/* Keeps the rows for the current tap in registers, so that only two rows are loaded for each tap. */
 VMAFGPU__INLINE void vmafgpu__slopes_down_of(const float *const *rows, const float *taps, int reach, int w,
                                              float *const *out) {
     for (int x = 0; x < w; x += VMAFGPU__V_WORDS) {

@@ -6,7 +6,7 @@
  *     bench_gpu [KEY=VALUE ...]
  *         only=open|speed|latency|pixels|edits|maps|slopes   one part; default: all
  *         size=1920x1080 bits=8 source=device|pinned|pageable     default: all
- *         batch=N queue=N             set config.gpu.batch and .queue; default: chosen by the library
+ *         batch=N queue=N             config.gpu.batch and .queue_depth; default: chosen by the library
  *         model=vmaf_v0.6.1           a built-in model, or `none` to compute only features
  *         features='NAME[ OPTIONS]|...'   additional features; the frames then have chroma
  *         content=texture+mix         see test/clip.h; with bands+mix, CAMBI takes longer
@@ -15,7 +15,7 @@
  *         frames=N                    length of a timed run in frames instead of seconds
  *         check=3                     number of pairs whose scores are compared with those of the CPU
  *         gpu=N kernels=FILE driver=FILE
- *         threads=N                   config.gpu.threads, the number of threads that copy pageable frames
+ *         threads=N                   config.gpu.copy_threads, the number of threads that copy pageable frames
  *         side=N                      width and height of edits; default: 16, 64 and 128
  *         devices=2                   number of GPUs, starting at gpu=N; each holds all device frames
  *         peer=PROGRAM                a program to compare with; default: VMAF_CUDA_BENCH in the environment. It is

@@ -1,18 +1,18 @@
-/* Scores the same short cycle of pairs again and again with a single context, as a server does for days, and checks
- * that nothing changes over time: each score must have the bits that the CPU computes for its pair, and memory,
- * allocations, descriptors and threads must not grow after the first interval. For each interval it prints these
- * figures and the latency, from the start of a push to the delivery of the score. Latencies do not affect the result.
+/* Scores the same short cycle of pairs again and again with a single context, like a server that runs for days. Each
+ * score must have the bits that the CPU computes for its pair, and memory, allocations, descriptors and threads must
+ * not grow after the first interval. The program prints these figures for each interval, and the latency, which is the
+ * time from the start of a push to the delivery of the score. Latencies do not affect the result.
  *
  *     long_run [KEY=VALUE ...]
- *         pairs=3000 intervals=10     number of pairs, rounded up to whole cycles, and number of lines to print
- *         cycle=8 size=64x48 bits=8   distinct pairs, and their format
+ *         pairs=3000 intervals=10     number of pairs (rounded up to whole cycles, at least three); number of intervals
+ *         cycle=8 size=64x48 bits=8   number of distinct pairs, and their format
  *         backend=cpu|cuda|hip        default: cpu. On a GPU, the frames are in device memory
  *         driver=FILE kernels=FILE    as VMAFGPU_TEST_DRIVER and VMAFGPU_TEST_KERNELS (CARDS.md)
  *         live=0|1                    config.live; default: 1
  *         threads=N batch=N queue=N   config.threads, config.gpu.batch, config.gpu.queue_depth
- *         leak=memory|allocation|descriptor|thread|device     plants a leak in each interval, which must be found
+ *         leak=memory|allocation|descriptor|thread|device     leaks in each interval, so that the program must fail
  *
- * On systems without /proc, only allocations and the memory of the context are checked. */
+ * On systems without /proc, resident memory, descriptors and threads are not checked. */
 #define _DEFAULT_SOURCE /* clock_gettime, dup, opendir, sysconf */
 #define TEST_STATE
 #include "gpu/gpu.h"
@@ -36,8 +36,8 @@ typedef enum figure { RESIDENT, DESCRIPTORS, THREADS, ALLOCATIONS, HOST, DEVICE,
 
 static const struct {
     const char *name;
-    /* Growth that is allowed. The C library and the driver may touch a few more pages of memory that they already have.
-     * The kernel file and other processes of the GPU do not change the other figures. */
+    /* Allowed growth. The C library and the driver may touch a few more pages of memory that they already have. The
+     * other figures must not grow at all. The last one includes other processes, which must not use the GPU. */
     int64_t tolerance;
 } figures[FIGURES] = {
     { "resident memory", 1 << 20 },
@@ -100,7 +100,7 @@ static void release(void *user, void *memory) {
 static void measure(vmafgpu *context, const gpu *g, int64_t allocations, int64_t *values) {
     static char text[16384];
     values[RESIDENT] = resident_bytes();
-    values[DESCRIPTORS] = count_entries("/proc/self/fd"); /* includes the one of the folder itself */
+    values[DESCRIPTORS] = count_entries("/proc/self/fd"); /* includes the descriptor of the open folder */
     values[THREADS] = count_entries("/proc/self/task");
     values[ALLOCATIONS] = allocations;
     CHECK(vmafgpu_describe(context, text, sizeof text) < sizeof text && json_is_valid(text));
@@ -113,7 +113,7 @@ static void measure(vmafgpu *context, const gpu *g, int64_t allocations, int64_t
 
 /* ---- latencies ---- */
 
-/* Counts of latencies in nanoseconds. Each bucket is at most 1/64 wider than its lower bound. */
+/* Counts of latencies in nanoseconds. A bucket is 1 ns wide, or at most 1/64 of its lower bound. */
 typedef struct histogram {
     int64_t counts[BUCKETS], total;
     uint64_t most;
@@ -145,7 +145,7 @@ static double histogram_quantile(const histogram *h, double p) {
 typedef struct run {
     const options *o;
     int columns;
-    double *expected;             /* from the CPU: the first cycle, a later one, and the last one */
+    double *expected;             /* from the CPU, for three cycles: first, middle, last */
     double begun[MAX_IN_FLIGHT];  /* when the push of a pair began, by index % MAX_IN_FLIGHT */
     int64_t delivered, differing; /* differing: number of scores that are missing, out of order or wrong */
     histogram latencies;
@@ -203,11 +203,11 @@ static void leak(const options *o, const gpu *g, int64_t *allocations) {
     else if (strcmp(o->leak, "allocation") == 0)
         (void)count_allocation(allocations, 16);
     else if (strcmp(o->leak, "descriptor") == 0)
-        test_need(dup(1) >= 0, "no descriptor");
+        test_need(dup(1) >= 0, "a descriptor cannot be duplicated");
     else if (strcmp(o->leak, "thread") == 0)
-        test_need(pthread_create(&thread, NULL, sleep_forever, NULL) == 0, "no thread");
+        test_need(pthread_create(&thread, NULL, sleep_forever, NULL) == 0, "a thread cannot be created");
     else if (strcmp(o->leak, "device") == 0 && g)
-        test_need(g->take(&address, SIZE) == 0, "no device memory");
+        test_need(g->take(&address, SIZE) == 0, "device memory cannot be allocated");
     (void)memory;
 }
 
@@ -223,7 +223,7 @@ static void number_option(const char *word, const char *key, int low, int high, 
     }
 }
 
-/* `allowed` lists the values, each between spaces; NULL: any value. */
+/* `allowed` contains the valid values, with a space before and after each. If it is NULL, all values are valid. */
 static void text_option(const char *word, const char *key, const char *allowed, const char **text, int *is_known) {
     const char *value = value_of(word, key);
     char padded[32];

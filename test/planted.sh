@@ -1,18 +1,18 @@
 #!/bin/sh
 # Shows that the tests can fail: plants the faults of planted.txt in copies of the sources, one by one, and runs the
 # test that must find each fault. Prints one line per fault as soon as its test ends, then all faults that were not
-# found. A fault takes about ten seconds of processor time, all faults four minutes on 32 processors; this is not part
-# of `make test`.
+# found. One fault takes about ten seconds of processor time. All faults take four minutes on 32 processors, and are not
+# part of `make test`. The test that must find a fault is called its finder; PLANTED.md lists the kinds of finders.
 #
 #     test/planted.sh BUILD [NAME...]       all faults, or the faults whose names match these patterns ('kernel_*')
 #     test/planted.sh BUILD sound [NAME...] runs the same tests without the faults; they must pass
-#     test/planted.sh measure               faults per section, and how many more are needed to reach one per 100 lines
+#     test/planted.sh measure               counts the faults in the kernels and the vector code of each section
 #     test/planted.sh texts                 only checks that planted.txt, PLANTED.md and the sources agree
 #
 # JOBS is the number of faults that run at the same time (default: one per processor). LIMIT is the number of seconds
 # after which a build or a test is stopped (default: 300); a test that is stopped has not found its fault. CC and CXX
-# name the compilers. The exit status is 0 if each fault was found. A fault whose tools or files are missing does not
-# count.
+# name the compilers. A fault is skipped if its tools or files are missing. The exit status is 0 if each other fault was
+# found.
 # BUILD/planted/table.md receives the lines for PLANTED.md, and BUILD/planted/logs the output of the tests.
 build=$1
 [ $# -eq 0 ] || shift
@@ -23,7 +23,7 @@ limit=${LIMIT:-300}
 jobs=${JOBS:-$(getconf _NPROCESSORS_ONLN 2> /dev/null || echo 2)}
 export TEST_FIRST=1   # one failure is enough
 
-unchanged='the script changes nothing'
+unchanged='the sed script changes nothing'
 # Tests print these words if the machine lacks the files or the instruction set that they need.
 absent='\(\.\./shared\|avx512\)'
 
@@ -43,7 +43,7 @@ texts)
         wrong=
         sed "$script" "$file" | cmp -s - "$file" && wrong=$unchanged
         grep -q "^| $name | " test/PLANTED.md || wrong="${wrong:+$wrong; }no line in test/PLANTED.md"
-        [ "$(faults | grep -c "^$name ")" -eq 1 ] || wrong="${wrong:+$wrong; }several faults have this name"
+        [ "$(faults | grep -c "^$name ")" -eq 1 ] || wrong="${wrong:+$wrong; }another fault has this name"
         [ -z "$wrong" ] && passed=$((passed + 1)) && continue
         echo "$name: $wrong"
         failed=$((failed + 1))
@@ -96,7 +96,7 @@ for pattern; do
     exit 2
 done
 
-# is_whole TEST: whether a test program contains the implementation, so that it is one source file
+# is_whole TEST: whether a test program is a single source file that contains the implementation
 is_whole() {
     grep -q 'define VMAFGPU_IMPLEMENTATION' "test/$1.c"
 }
@@ -127,17 +127,17 @@ lacks() {
     esac
 }
 
-# Without faults, each finder runs once. Its name takes the place of the name of a fault, and there is no script.
+# `sound` runs each finder once. The lines then contain the name of the finder instead of a fault, and no script.
 if [ -n "$sound" ]; then
     awk '!seen[$3]++ { name = $3; gsub(/:/, "_", name); print name, $2, $3 }' "$work/faults" > "$work/finders"
     mv "$work/finders" "$work/faults"
 fi
 
-# The kernels for a real GPU take longest, so these faults come first.
+# Faults for a real GPU come first, because their kernels take longest to compile.
 { grep ' card:' "$work/faults"; grep -v ' card:' "$work/faults"; } > "$work/sorted"
 mv "$work/sorted" "$work/faults"
 
-# Copies what the finders read. Each of the parallel jobs plants its faults in a copy of its own.
+# Copies the files that the finders read. Each of the parallel jobs plants its faults in its own copy.
 mkdir "$work/tree"
 cp -R Makefile vmafgpu.h vmafgpu_kernels.cu vmafgpu_kernels.hip models examples test "$work/tree/" || exit 1
 ln -s "$(cd .. && pwd)/shared" "$work/shared" 2> /dev/null
@@ -185,8 +185,8 @@ on_gpu() { # PROGRAM VENDOR LIBRARY IMAGE GROUP
     VMAFGPU_TEST_BACKEND=$2 VMAFGPU_TEST_DRIVER=$3 VMAFGPU_TEST_KERNELS=$4 bounded "$1" "$5"
 }
 
-# find FINDER OUT: builds the changed part and runs the finder. Returns its status, or 200 if the build failed. Files of
-# the fault have names that begin with OUT.
+# find FINDER OUT: builds the changed part and runs the finder. Returns its status, or 200 if the build failed. All
+# files that the build writes have names that begin with OUT.
 find() {
     group=${1#*:}
     case $1 in
@@ -273,7 +273,7 @@ plant() {
         echo "found the compiler: $(grep -m 1 -o 'error: .*' "$log")"
     elif [ $status -eq 200 ]; then
         error=$(grep -m 1 -o 'error: .*' "$log")
-        echo "unplanted NOT PLANTED: the build fails: ${error:-see logs/$1; is $limit seconds too short?}"
+        echo "unplanted NOT PLANTED: the build fails: ${error:-see logs/$1; stopped after $limit seconds?}"
     elif [ $status -eq 124 ]; then
         echo "missed NOT FOUND by $3: still running after $limit seconds"
     elif [ $status -ne 0 ]; then
@@ -290,7 +290,7 @@ line() {
     echo "$(echo "| $1 | ${2#* }" | cut -c 1-118 | sed 's/ *$//') |"
 }
 
-# job NUMBER: plants faults until none is left. The faults that have been started have a folder in claimed/.
+# job NUMBER: plants faults until none is left. A job claims a fault by creating a folder in claimed/.
 job() {
     cp -R "$work/tree" "$work/tree.$1" && cd "$work/tree.$1" || return 1
     while read -r name file finder script; do

@@ -1,17 +1,18 @@
 #!/bin/bash
-# Runs all tests that need a real NVIDIA GPU, a driver and little else, and prints their counts. All results must equal
-# those of the CPU, bit for bit.
+# Runs the tests that need a real NVIDIA GPU, its driver and few other packages, and prints their counts. All results
+# must equal those of the CPU, bit for bit.
 #
 #     test/gpu/real.sh BUILD [PART...]      parts, default all:
 #         groups       the self-test, and each group of test_gpu in a process of its own, several at a time; with two
 #                      GPUs also real_loss
-#         vulkan       vulkan_frames: images, planes and maps of 1080p and 4K; without the wait, it must fail
-#         long         long_run: live pairs and batches, in device memory
-#         sanitizer    compute-sanitizer with the self-test and with small cases of the groups in SANITIZED
+#         vulkan       vulkan_frames: images, planes and maps, 1080p and 4K. It must fail with --no-wait
+#         long         long_run: live pairs and batches, with frames in device memory
+#         sanitizer    compute-sanitizer with the self-test and with the groups in SANITIZED, in fewer cases
 #
 # It needs the kernels, the tool, the examples and test_gpu: 'make -j2 blobs test-programs'.
 #
-# JOBS=8 LIMIT=600           processes at a time, and seconds after which one of them counts as failed
+# JOBS=8                     number of processes that run at the same time
+# LIMIT=600                  seconds after which a process is stopped and counts as failed
 # GROUPS_RUN='slopes maps'   groups of test_gpu; default: all
 # DRIVER=libcuda.so.1 KERNELS=BUILD/vmafgpu_kernels.nvidia
 # SANITIZED='memcheck:pixels initcheck:pixels'    a tool and a group, or `self_test_tool` for the self-test of the tool
@@ -54,7 +55,7 @@ start() {
     } &
 }
 
-# Waits for all commands, and adds the counts in their last lines. Prints a line for each command, and the failures.
+# Waits for all commands, and adds up the counts that they print last. Prints a line for each command, and the failures.
 finish_counted() {
     local name status counts line
     wait
@@ -156,7 +157,7 @@ run_vulkan() {
             check_vulkan "$way $size" --way $way --size $size --map 16 --frames 24
         done
     done
-    # With this load, the GPU draws a pair long after its push, so that the scores differ unless CUDA waits.
+    # With this load, the GPU draws a pair long after its push, so scores are wrong unless CUDA waits for the drawing.
     check_vulkan 'with a load' --size 1920x1080 --frames 48 --load 2000
     timeout "$limit" "$build/vulkan_frames" --quiet --rate 0 --kernels "$VMAFGPU_TEST_KERNELS" --check --no-wait \
         --size 1920x1080 --frames 48 --load 2000 > "$work/vulkan" 2>&1
@@ -178,7 +179,7 @@ run_sanitizer() {
         set -- compute-sanitizer --tool "$tool" --error-exitcode 99 --report-api-errors no --print-limit 5
         if [ "$group" = self_test_tool ]; then
             start "$tool.$group" "$@" "$build/vmafgpu" --self-test --backend cuda
-        else # RUNNER reduces the number of cases, and leaves out large pictures
+        else # if RUNNER is set, the test runs fewer cases and no large pictures
             RUNNER=compute-sanitizer start "$tool.$group" "$@" "$build/test/test_gpu" "$group"
         fi
     done

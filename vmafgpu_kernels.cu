@@ -9467,7 +9467,7 @@ GPU_KERNEL(vmafgpu_edit_change, vmafgpu__edit_change_launch, VMAFGPU__EDIT_CHANG
 
 GPU_FN void map_finalise(const vmafgpu__map_finalise_launch &launch) {
     if (thread_index() == 0)
-        vmafgpu__smooth_finalise(launch.smooth, launch.sums, launch.history);
+        vmafgpu__smooth_finalise(launch.smooth, launch.sums, launch.history, &launch.late);
 }
 
 GPU_KERNEL(vmafgpu_map_finalise, vmafgpu__map_finalise_launch, VMAFGPU__MAP_FINALISE_THREADS, 1) {

@@ -1130,7 +1130,7 @@ static void launch_adm(slopes_run *run, void *stream) {
 }
 static void launch_gradient(slopes_run *run, void *stream) {
     (void)stream;
-    vmafgpu__launch_gradient(run->v, &run->v->gpu->slots[0], run->v->gpu->edits->by_sample.weights);
+    vmafgpu__launch_gradient(run->v, &run->v->gpu->slots[0], 1, run->v->gpu->edits->by_sample.weights);
 }
 
 /* Returns the number of pairs per second, with slopes in device memory. */

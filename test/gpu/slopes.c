@@ -459,14 +459,13 @@ static void make_mixed(mixed *m) {
     m->config.model = &m->model;
 }
 
-/* The slopes of a pair: where the library writes them, and what they must be. */
+/* Memory for the slopes of a pair. */
 typedef struct plane {
     vmafgpu_memory kind;
     float *host; /* pageable memory, or a copy of the memory below */
     void *pinned;
     uint64_t device;
     int is_wanted, is_early; /* is_early: `host` was read in stream order */
-    float *expected;
 } plane;
 
 typedef struct batches {
@@ -477,7 +476,8 @@ typedef struct batches {
     reel plain; /* the frames, in pageable memory */
     int before, pairs, after, lag;
     size_t samples, pitch; /* pitch: floats */
-    plane planes[MOST_PAIRS];
+    plane planes[MOST_PAIRS], cancelled[MOST_PAIRS];
+    float *expected[MOST_PAIRS];
     double *rows; /* expected scores */
     int delivered;
     void *stream;
@@ -505,6 +505,14 @@ static void clear_planes(batches *b) {
     }
 }
 
+static void exchange_planes(batches *b) {
+    for (int i = 0; i < b->pairs; i++) {
+        const plane first = b->planes[i];
+        b->planes[i] = b->cancelled[i];
+        b->cancelled[i] = first;
+    }
+}
+
 static void make_planes(batches *b) {
     const size_t size = plane_count(b) * sizeof(float);
     for (int i = 0; i < b->pairs; i++) {
@@ -512,8 +520,7 @@ static void make_planes(batches *b) {
         memset(p, 0, sizeof *p);
         p->kind = (vmafgpu_memory)below(KINDS);
         p->host = (float *)malloc(size);
-        p->expected = (float *)malloc(b->samples * sizeof(float));
-        test_need(p->host && p->expected, "out of memory");
+        test_need(p->host != NULL, "out of memory");
         if (p->kind == VMAFGPU_MEMORY_PINNED)
             test_need(b->g->take_pinned(&p->pinned, size, 0) == 0, "out of pinned memory");
         if (p->kind == VMAFGPU_MEMORY_DEVICE)
@@ -529,7 +536,6 @@ static void free_planes(batches *b) {
         if (p->device)
             CHECK_INT(b->g->give(p->device), 0);
         free(p->host);
-        free(p->expected);
     }
 }
 
@@ -546,7 +552,7 @@ static void check_plane(const batches *b, int i) {
         memcpy(p->host, p->pinned, plane_count(b) * sizeof(float));
     for (size_t k = 0; k < plane_count(b); k++) {
         const size_t x = k % b->pitch, y = k / b->pitch, w = (size_t)b->config.width;
-        const float right = p->is_wanted && x < w ? p->expected[y * w + x] : UNTOUCHED;
+        const float right = p->is_wanted && x < w ? b->expected[i][y * w + x] : UNTOUCHED;
         wrong += memcmp(&p->host[k], &right, sizeof right) != 0;
     }
     if (!CHECK_INT(wrong, 0))
@@ -578,7 +584,7 @@ static void expect(batches *b) {
         CHECK_INT(vmafgpu_push_preceding(b->cpu, reel_frame(&b->plain, i, 0)), VMAFGPU_OK);
     for (int i = 0; i < b->pairs; i++) {
         if (i % step == 0)
-            CHECK_INT(vmafgpu_slopes_next(b->cpu, b->planes[i].expected, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_slopes_next(b->cpu, b->expected[i], 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
         CHECK_INT(reel_push(&b->plain, b->cpu, b->before + i), VMAFGPU_OK);
     }
     for (int i = 0; i < b->after; i++)
@@ -593,19 +599,23 @@ static void expect(batches *b) {
     }
 }
 
-/* Makes calls that are not part of the clip and must not change its slopes. */
-static void disturb(batches *b) {
+/* Makes calls that are not part of the clip and must not change its slopes. `acquired` is the number of acquired pairs
+ * that have not been pushed. */
+static void disturb(batches *b, int acquired) {
     const int i = below(b->before + b->pairs);
     const vmafgpu_frame *reference = reel_frame(&b->plain, i, 0), *distorted = reel_frame(&b->plain, i, 1);
     if (b->config.gpu.frame_memory != VMAFGPU_MEMORY_HOST)
         return;
     if (below(4) == 0) {
         vmafgpu_score score[2];
-        CHECK_INT(vmafgpu_score_pair(b->v, reference, distorted, NULL, &score[0]), VMAFGPU_OK);
+        const vmafgpu_result result = vmafgpu_score_pair(b->v, reference, distorted, NULL, &score[0]);
+        if (result == VMAFGPU_ERROR_STATE && acquired)
+            return; /* all buffers are acquired */
+        CHECK_INT(result, VMAFGPU_OK);
         CHECK_INT(vmafgpu_score_pair(b->cpu, reference, distorted, NULL, &score[1]), VMAFGPU_OK);
         check_row(score[0].values, score[1].values, vmafgpu_column_count(b->v));
     }
-    if (b->config.max_edit_size && below(3) == 0) {
+    if (b->config.max_edit_size && !acquired && below(3) == 0) {
         float *slopes[2];
         for (int k = 0; k < 2; k++) {
             vmafgpu *v = k ? b->cpu : b->v;
@@ -682,8 +692,7 @@ static void push_clip(batches *b, const reel *r, int pairs) {
             }
             CHECK(lent_count > 0);
         }
-        if (lent_count == next_lent)
-            disturb(b);
+        disturb(b, lent_count - next_lent);
         if (i % step == 0)
             request(b, i);
         const int is_lent = next_lent < lent_count;
@@ -721,7 +730,7 @@ static void push_clip(batches *b, const reel *r, int pairs) {
     if (below(2))
         deliver(b);
     if (below(3) == 0)
-        disturb(b);
+        disturb(b, 0);
     CHECK_INT(vmafgpu_flush(b->v), VMAFGPU_OK);
     deliver(b);
     CHECK_INT(b->delivered, (b->pairs + step - 1) / step);
@@ -753,8 +762,9 @@ static void check_batches(gpu *g, uint32_t seed) {
     b.pairs = 1 + below(MOST_PAIRS);
     b.after = below(2) ? 0 : below(3);
     const int is_small = below(3) > 0, depth = below(2) ? 8 : 8 + below(9);
-    film f = film_make(contents[below(4)], 32 + below(is_small ? 30 : 150), 16 + below(is_small ? 30 : 90), depth,
-                       b.before + b.pairs + b.after, seed);
+    const int width = 32 + below(is_small ? 30 : 150);
+    film f = film_make(contents[below(4)], below(2) ? width : width & ~15 /* can be read in place */,
+                       16 + below(is_small ? 30 : 90), depth, b.before + b.pairs + b.after, seed);
     const char *kind = kinds[below(3)];
     b.f = &f;
     b.config = gpu_config(g, &f);
@@ -782,6 +792,12 @@ static void check_batches(gpu *g, uint32_t seed) {
     CHECK_INT(g->stream_create(&b.stream, 1), 0);
     b.plain = reel_of_kinds(g, &f, "h");
     make_planes(&b);
+    exchange_planes(&b);
+    make_planes(&b);
+    for (int i = 0; i < b.pairs; i++) {
+        b.expected[i] = (float *)malloc(b.samples * sizeof(float));
+        test_need(b.expected[i] != NULL, "out of memory");
+    }
     b.config.gpu.stream = below(2) ? b.stream : NULL;
     if (kind[0] == 'd' && below(2)) /* then disturb() makes no calls, because its frames are in pageable memory */
         b.config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
@@ -792,22 +808,79 @@ static void check_batches(gpu *g, uint32_t seed) {
     memset(&plain.gpu, 0, sizeof plain.gpu);
     b.cpu = open_checked(&plain);
     expect(&b);
-    for (int is_reset = below(3) == 0; is_reset >= 0; is_reset--) {
+    const int is_reset = below(2);
+    if (is_reset) { /* slopes that are requested before the reset must not be written after it */
         reel r = reel_of_kinds(g, &f, kind);
         clear_planes(&b);
-        push_clip(&b, &r, is_reset ? 1 + below(b.pairs) : b.pairs);
-        if (is_reset)
-            CHECK_INT(vmafgpu_reset(b.v), VMAFGPU_OK);
+        push_clip(&b, &r, 1 + below(b.pairs));
+        CHECK_INT(vmafgpu_reset(b.v), VMAFGPU_OK);
         CHECK_INT(g->stream_wait(b.stream), 0);
+        clear_planes(&b);
         reel_free(g, &r);
+        exchange_planes(&b);
+    }
+    reel r = reel_of_kinds(g, &f, kind);
+    clear_planes(&b);
+    push_clip(&b, &r, b.pairs);
+    reel_free(g, &r);
+    if (is_reset) {
+        exchange_planes(&b);
+        for (int i = 0; i < b.pairs; i++) {
+            read_plane(&b, &b.planes[i]);
+            CHECK_INT(g->stream_wait(b.stream), 0);
+            check_plane(&b, i);
+        }
     }
     check_on_gpu(g, b.v);
     vmafgpu_close(b.v);
     vmafgpu_close(b.cpu);
     CHECK_INT(g->stream_destroy(b.stream), 0);
     free_planes(&b);
+    exchange_planes(&b);
+    free_planes(&b);
+    for (int i = 0; i < b.pairs; i++)
+        free(b.expected[i]);
     free(b.rows);
     reel_free(g, &b.plain);
+    film_free(&f);
+}
+
+/* Checks that slopes that wait for motion become NaN if the GPU fails, and that those of earlier pairs do not. */
+static void check_waiting_lost(gpu *g, int is_flushed) {
+    enum { WIDTH = 64, HEIGHT = 48, SIZE = WIDTH * HEIGHT };
+    film f = film_make("texture+mix", WIDTH, HEIGHT, 8, 3, 1);
+    vmafgpu_config config = gpu_config(g, &f);
+    static float slopes[3][SIZE];
+    int unknown[3] = { 0, 0, 0 };
+    where("slopes that wait for motion, lost GPU, %s", is_flushed ? "flush" : "push");
+    config.slopes = 1;
+    vmafgpu *v = open_checked(&config);
+    check_on_gpu(g, v);
+    memset(slopes, 0, sizeof slopes);
+    for (int i = 0; i < 3; i++) {
+        const vmafgpu_frame reference = film_frame(&f, i, 0), distorted = film_frame(&f, i, 1);
+        CHECK_INT(vmafgpu_slopes_next(v, slopes[i], 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        if (i == 2) {
+            CHECK_INT(vmafgpu_wait(v, -1), VMAFGPU_OK);
+            if (!is_flushed)
+                g->sim.fail(g->is_hip ? "hipModuleLaunchKernel" : "cuLaunchKernel", 1, 700);
+        }
+        CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
+    }
+    if (is_flushed) {
+        CHECK_INT(vmafgpu_wait(v, -1), VMAFGPU_OK);
+        g->sim.fail(g->is_hip ? "hipModuleLaunchKernel" : "cuLaunchKernel", 1, 700);
+    }
+    CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_score_count(v), 3);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < SIZE; k++)
+            unknown[i] += slopes[i][k] != slopes[i][k];
+    CHECK_INT(unknown[0], 0);
+    CHECK_INT(unknown[1], is_flushed ? 0 : SIZE);
+    CHECK_INT(unknown[2], SIZE);
+    CHECK_INT(vmafgpu_slopes_next(v, slopes[0], 0, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_DEVICE);
+    vmafgpu_close(v);
     film_free(&f);
 }
 
@@ -831,8 +904,11 @@ static void check_live(gpu *g) {
                 check_pairs(g, &cases[i], (uint32_t)i + 1, cases[i].width < 300 && i % 2 == 0 ? 16 : 0, stream);
         CHECK_INT(g->stream_destroy(stream), 0);
     }
-    if (g->is_simulated)
+    if (g->is_simulated) {
         check_pairs_lost(g);
+        check_waiting_lost(g, 0);
+        check_waiting_lost(g, 1);
+    }
 }
 
 void test_slopes(gpu *g) {

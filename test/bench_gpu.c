@@ -1146,11 +1146,8 @@ static double slopes_speed(vmafgpu *v, const reel *r, uint64_t slopes, const opt
         while (vmafgpu_next_score(v, &score) == VMAFGPU_OK) {
         }
     }
-    for (int k = 0; k < 64; k++) {
-        vmafgpu_score score;
-        while (vmafgpu_next_score(v, &score) == VMAFGPU_OK) {
-        }
-    }
+    if (vmafgpu_wait(v, -1) != VMAFGPU_OK)
+        die("%s", vmafgpu_last_error(v));
     return frames / (now() - start);
 }
 
@@ -1223,6 +1220,22 @@ static int bench_slopes(const film *f, cuda *c, const options *o) {
            slopes_speed(run.v, &r, device, o),
            ((double)vmafgpu_device_memory(run.v) - (double)memory) / (double)samples);
     fflush(stdout);
+    vmafgpu_close(run.v);
+
+    /* pairs whose motion depends on the next reference */
+    config.live = 0;
+    run.v = open_or_die(&config);
+    config.slopes = 0;
+    config.gpu.batch = vmafgpu_get_config(run.v)->gpu.batch;
+    config.gpu.queue_depth = vmafgpu_get_config(run.v)->gpu.queue_depth;
+    vmafgpu *without = open_or_die(&config);
+    printf(
+        "%dx%d %2d bits, without live, queue of %d: %.0f pairs/s with slopes; %.1f bytes of device memory per sample "
+        "for slopes\n",
+        f->clip.width, f->clip.height, f->clip.depth, config.gpu.queue_depth, slopes_speed(run.v, &r, device, o),
+        ((double)vmafgpu_device_memory(run.v) - (double)vmafgpu_device_memory(without)) / (double)samples);
+    fflush(stdout);
+    vmafgpu_close(without);
     vmafgpu_close(run.v);
     for (int i = 0; i < 2; i++)
         CUDA_CALL(c, event_destroy, (run.events[i]));

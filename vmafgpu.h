@@ -194,13 +194,13 @@
  *
  * SLOPES show how the score changes with each luma sample: vmafgpu_slopes_next() computes the derivative of the
  * prediction of the first model, for use in filters, encoders and training. vmafgpu_edit_slopes() computes the slopes
- * of the base of edits. Slopes require config.slopes and, on a GPU, config.live or config.max_edit_size. They describe
- * small, structured changes: if every sample moves by one code value, in the direction of its slope or towards the
- * reference, the exact change usually differs by 5 to 10 % from the sum of slope * change over all samples. In very
- * dark pictures, it can differ by more than half. Slopes do not predict the effect of white noise, which is of second
- * order. They ignore the discontinuity of ADM where the directions of a coefficient in the two frames differ by exactly
- * one degree. They replace neither vmafgpu_edit_try() nor maps. A change in the direction of the slopes raises the
- * score, but does not necessarily improve the picture, not even with neg models.
+ * of the base of edits. Slopes require config.slopes. They describe small, structured changes: if every sample moves by
+ * one code value, in the direction of its slope or towards the reference, the exact change usually differs by 5 to 10 %
+ * from the sum of slope * change over all samples. In very dark pictures, it can differ by more than half. Slopes do
+ * not predict the effect of white noise, which is of second order. They ignore the discontinuity of ADM where the
+ * directions of a coefficient in the two frames differ by exactly one degree. They replace neither vmafgpu_edit_try()
+ * nor maps. A change in the direction of the slopes raises the score, but does not necessarily improve the picture, not
+ * even with neg models.
  *
  *     vmafgpu_slopes_next(v, slopes, 0, VMAFGPU_MEMORY_HOST);                 // requires cfg.slopes
  *     vmafgpu_push(v, &ref, &dist);                                           // on the CPU with cfg.live: writes them
@@ -1084,10 +1084,11 @@ typedef struct vmafgpu_gpu_config {
                                            16 at 4K and 32 at smaller sizes on GPUs with more than 24 GiB (with
                                            `devices`: 96 GiB each), and twice the above on other GPUs. With `devices`,
                                            the default is at least 16. All these defaults are reduced if necessary to
-                                           stay below the memory limit (see `queue_depth`). With config.live or
-                                           config.map_block_size, the default is 1. A pair waits until its batch is
-                                           full, or until vmafgpu_flush() or vmafgpu_wait() is called, so a batch of 1
-                                           gives the lowest latency */
+                                           stay below the memory limit (see `queue_depth`). With config.live, the
+                                           default is 1. With config.map_block_size or config.slopes, a batch always
+                                           contains one pair. A pair waits until its batch is full, or until
+                                           vmafgpu_flush() or vmafgpu_wait() is called, so a batch of 1 gives the
+                                           lowest latency */
     int         queue_depth;            /* maximum number of batches in flight, 1..8; default 2 to 4, or 2 with
                                            `devices`. To keep device memory below a limit, the default of `batch` is
                                            reduced to as little as 1, and the default of `queue_depth` to as little as
@@ -1270,9 +1271,11 @@ typedef struct vmafgpu_config {
                                              a pair that waits for the motion of later references needs 5 bytes per
                                              pixel, or 7 if samples have more than 8 bits. Up to two pairs wait with
                                              models for high frame rates (hfr), one with others. On a GPU, slopes need
-                                             27 bytes of device memory per pixel, and vmafgpu_slopes_next() requires
-                                             `live`, one GPU, and a model other than v1. With AUTO, contexts that do not
-                                             meet these requirements use the CPU */
+                                             27 bytes of device memory per pixel, one GPU, and a model other than v1.
+                                             With AUTO, contexts that do not meet these requirements use the CPU.
+                                             `gpu.batch` is then 1. Without `live`, `gpu.queue_depth` is at least 2, or
+                                             3 with motion_five_frame_window (if it is not set, 3 or 4), and frames in
+                                             device memory are copied */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -1379,6 +1382,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
  *     memory); on the CPU, the push fails.
  *   - config.gpu.frame_memory must be HOST. On a GPU, vmafgpu_score_pair() and vmafgpu_edit_begin() need free buffers:
  *     if all pairs are acquired, these functions return VMAFGPU_ERROR_STATE.
+ *   - With config.slopes and without config.live, one pair fewer can be acquired on a GPU, or two with
+ *     motion_five_frame_window.
  *   - With subsample, the distorted frame of a pair that is not scored need not be filled, unless a feature uses all
  *     distorted frames. */
 VMAFGPU_API vmafgpu_result vmafgpu_acquire_pair(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted);
@@ -1633,8 +1638,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, 
  * computes for this pair, but motion is that of the clip. Requires config.slopes, but neither config.max_edit_size nor
  * a base.
  *   - `slopes`, `pitch` and `memory`: as with vmafgpu_edit_slopes(). Host memory is in use until the slopes are
- *     written, device memory until vmafgpu_reusable_count() includes the pair. From the push of the pair until then,
- *     the plane contains intermediate results.
+ *     written. With config.live, device memory is in use until vmafgpu_reusable_count() includes the pair, otherwise
+ *     until the score of the pair is ready. From the push of the pair until then, the plane contains intermediate
+ *     results.
  *   - A request is for one pair. The request remains pending if the push fails or returns VMAFGPU_AGAIN, or if
  *     subsample leaves the pair out. Another request before the push replaces it. To cancel it, pass NULL.
  *   - On the CPU, slopes are written by the call that makes the score of the pair ready, after config.on_score has been
@@ -1643,9 +1649,10 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, 
  *     vmafgpu_push_following() or vmafgpu_flush(). Use one plane of memory for each pair whose score is not ready.
  *   - vmafgpu_reset() and vmafgpu_close() cancel all requests, also those of pairs whose score is not ready. Planes of
  *     cancelled requests are not written after the call.
- *   - On a GPU, slopes require config.live. Slopes in host memory are complete when the score of their pair is ready.
- *     Those in device memory are written in stream order: work after vmafgpu_stream_wait() can read them. If the GPU
- *     fails, slopes in host memory become NaN, and later requests return VMAFGPU_ERROR_DEVICE.
+ *   - On a GPU, slopes are complete when the score of their pair is ready. Those in device memory can be read earlier,
+ *     in stream order: work after vmafgpu_stream_wait() can read them. Without config.live, first push the references
+ *     on which the score depends, or flush. The frames of a pair can be reused earlier, as without slopes. If the GPU
+ *     fails, slopes in host memory that are not complete become NaN, and later requests return VMAFGPU_ERROR_DEVICE.
  *   - If a call writes slopes, it discards the base of vmafgpu_edit_begin().
  *   - Pairs without slopes have no extra cost. On the CPU, with one thread and vector code, a pair with slopes takes
  *     2.2 to 2.5 times as long as a pair without.
@@ -28975,8 +28982,8 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
  * Each submitted frame or pair gets a position. This includes seeds (references before the first pair) and tails
  * (references after the last one). Four counters state how many positions have been submitted, launched, retired (their
  * sums are on the host) and collected (the engine has read the sums): collected <= retired <= launched <= submitted.
- * If slopes depend on the motion of later positions (`lag` is not 0), the slot of a pair stays in use after the pair has
- * been retired. A slot is then filled again when `lag` more positions have been retired.
+ * If slopes depend on the motion of later positions (`lag` is not 0), the slot of a pair stays in use after the pair
+ * has been retired. A slot is then filled again when `lag` more positions have been retired.
  *
  * Copies of frames are stored in planes. The planes form two rings, which are indexed by position: one for references,
  * one for distorted frames. `flight` is the maximum number of pairs in flight. The ring of references has `flight +
@@ -35890,8 +35897,8 @@ static void vmafgpu__slopes_complete(vmafgpu *v, const vmafgpu__slot *slot, int6
  * With config.live, the kernels for the slopes of a pair are launched together with those for its sums. Otherwise, the
  * weights depend on motion2 or motion3, and thus on the motion of the next positions. The data of the pair stay in its
  * slot until these positions have been launched; see `lag`. All slopes use the same memory, so only one pair at a time
- * can be prepared. The `done` event of the position whose motion was missing includes the slopes: when this position has
- * been retired, the score of the pair is ready, and so are the slopes.
+ * can be prepared. The `done` event of the position whose motion was missing includes the slopes: when this position
+ * has been retired, the score of the pair is ready, and so are the slopes.
  */
 
 /* Returns the first pair whose slopes have been requested but not launched, or NULL. */

@@ -1,6 +1,6 @@
 /* Compares the slopes of samples on the GPU with those of the CPU, bit for bit: all kinds of memory, pitches, sizes and
- * models, live pairs, rejected calls and a failing device. test_slopes.c compares those of the CPU with finite
- * differences. */
+ * models, pushed pairs with and without config.live, rejected calls and a failing device. test_slopes.c compares those
+ * of the CPU with finite differences. */
 #include <math.h>
 #include "gpu.h"
 #include "../slopes.h"

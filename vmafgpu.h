@@ -194,14 +194,13 @@
  *
  * SLOPES show how the score changes with each luma sample. A slope is the derivative of the prediction of the first
  * model, for use in filters, encoders and training. vmafgpu_slopes_next() computes the slopes of a pair of the clip,
- * vmafgpu_edit_slopes() those of the base of edits. Slopes require config.slopes and, on a GPU, config.live or
- * config.max_edit_size. Slopes describe small, structured changes: the change of the score is about the sum of slope *
- * change over all samples. If every sample moves by one code value, in the direction of its slope or towards the
- * reference, the error of this sum is usually 5 to 10 %; in very dark pictures, it can exceed 50 %. Slopes do not
- * predict the effect of white noise, because this effect is of second order. They ignore that ADM is discontinuous
- * where the coefficient vectors of the two frames form an angle of one degree. Slopes do not replace
- * vmafgpu_edit_try() or maps. A change in the direction of the slopes raises the score, but does not necessarily
- * improve the picture, not even with neg models.
+ * vmafgpu_edit_slopes() those of the base of edits. Slopes require config.slopes. They describe small, structured
+ * changes: the change of the score is about the sum of slope * change over all samples. If every sample moves by one
+ * code value, in the direction of its slope or towards the reference, the error of this sum is usually 5 to 10 %; in
+ * very dark pictures, it can exceed 50 %. Slopes do not predict the effect of white noise, because this effect is of
+ * second order. They ignore that ADM is discontinuous where the coefficient vectors of the two frames form an angle of
+ * one degree. Slopes do not replace vmafgpu_edit_try() or maps. A change in the direction of the slopes raises the
+ * score, but does not necessarily improve the picture, not even with neg models.
  *
  *     vmafgpu_slopes_next(v, slopes, 0, VMAFGPU_MEMORY_HOST);                 // requires cfg.slopes
  *     vmafgpu_push(v, &ref, &dist);                               // with cfg.live, the CPU writes the slopes here
@@ -1085,10 +1084,11 @@ typedef struct vmafgpu_gpu_config {
                                            16 at 4K and 32 at smaller sizes on GPUs with more than 24 GiB (with
                                            `devices`: 96 GiB each), and twice the above on other GPUs. With `devices`,
                                            the default is at least 16. All these defaults are reduced if necessary to
-                                           stay below the memory limit (see `queue_depth`). With config.live or
-                                           config.map_block_size, the default is 1. A pair waits until its batch is
-                                           full, or until vmafgpu_flush() or vmafgpu_wait() is called, so a batch of 1
-                                           gives the lowest latency */
+                                           stay below the memory limit (see `queue_depth`). With config.live, the
+                                           default is 1. With config.map_block_size or config.slopes, a batch always
+                                           contains one pair. A pair waits until its batch is full, or until
+                                           vmafgpu_flush() or vmafgpu_wait() is called, so a batch of 1 gives the
+                                           lowest latency */
     int         queue_depth;            /* maximum number of batches in flight, 1..8; default 2 to 4, or 2 with
                                            `devices`. To keep device memory below a limit, the default of `batch` is
                                            reduced to as little as 1, and the default of `queue_depth` to as little as
@@ -1271,9 +1271,11 @@ typedef struct vmafgpu_config {
                                              each pair that waits for the motion of later references needs another
                                              5 bytes per pixel, or 7 if samples have more than 8 bits. Up to two pairs
                                              wait with models for high frame rates (hfr), otherwise one. On a GPU,
-                                             slopes need 27 bytes of device memory per pixel, and vmafgpu_slopes_next()
-                                             requires `live`, one GPU, and a model other than v1. With AUTO, contexts
-                                             that do not meet these requirements use the CPU */
+                                             slopes need 27 bytes of device memory per pixel, one GPU, and a model other
+                                             than v1. With AUTO, contexts that do not meet these requirements use the
+                                             CPU. On a GPU, `gpu.batch` is 1. Without `live`, `gpu.queue_depth` is at
+                                             least 2, or 3 with motion_five_frame_window (if it is not set, 3 or 4), and
+                                             frames in device memory are copied */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -1380,6 +1382,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
  *     memory); on the CPU, the push fails.
  *   - config.gpu.frame_memory must be HOST. On a GPU, vmafgpu_score_pair() and vmafgpu_edit_begin() need free buffers:
  *     if all pairs are acquired, these functions return VMAFGPU_ERROR_STATE.
+ *   - With config.slopes and without config.live, one pair fewer can be acquired on a GPU, or two with
+ *     motion_five_frame_window.
  *   - With subsample, the distorted frame of a pair that is not scored need not be filled, unless a feature uses all
  *     distorted frames. */
 VMAFGPU_API vmafgpu_result vmafgpu_acquire_pair(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted);
@@ -1634,8 +1638,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, 
  * except that the motion of the pair is that of the clip. Requires config.slopes, but neither config.max_edit_size nor
  * a base.
  *   - `slopes`, `pitch` and `memory` have the same meaning as in vmafgpu_edit_slopes(). Host memory is in use until
- *     the slopes are written, and device memory until vmafgpu_reusable_count() includes the pair. Between the push of
- *     the pair and this time, the memory contains intermediate results.
+ *     the slopes are written. Device memory is in use until vmafgpu_reusable_count() includes the pair (with
+ *     config.live) or until the score of the pair is ready (without it). Between the push of the pair and this time,
+ *     the memory contains intermediate results.
  *   - A request is for one pair. The request remains pending if the push fails or returns VMAFGPU_AGAIN, or if
  *     subsample leaves the pair out. A new request replaces a pending request. To cancel a request, pass NULL.
  *   - On the CPU, slopes are written by the call that makes the score of the pair ready, after config.on_score has been
@@ -1644,10 +1649,10 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, 
  *     vmafgpu_push_following() or vmafgpu_flush(). Use one plane of memory for each pair whose score is not ready.
  *   - vmafgpu_reset() and vmafgpu_close() cancel all requests, including those of pairs whose score is not ready. The
  *     memory of cancelled requests is not written after the call.
- *   - On a GPU, slopes require config.live. Slopes in host memory are complete when the score of their pair is ready.
- *     Slopes in device memory are written in stream order. They are complete for all work that you queue after calling
- *     vmafgpu_stream_wait(). If the GPU fails, slopes in host memory become NaN, and later requests return
- *     VMAFGPU_ERROR_DEVICE.
+ *   - On a GPU, slopes are complete when the score of their pair is ready. Slopes in device memory can be read
+ *     earlier: they are complete for all work that you queue after calling vmafgpu_stream_wait(). Without config.live,
+ *     first push the references on which the score depends, or flush. If the GPU fails, slopes in host memory that are
+ *     not complete become NaN, and later requests return VMAFGPU_ERROR_DEVICE.
  *   - A call that writes slopes discards the base of vmafgpu_edit_begin().
  *   - Pairs without slopes have no extra cost. On the CPU, with one thread and vector code, scoring a pair takes 2.2 to
  *     2.5 times as long if slopes are requested.
@@ -2389,7 +2394,7 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 /* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
  * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
  * value. */
-#define VMAFGPU__KERNEL_INTERFACE 0x6b82305du
+#define VMAFGPU__KERNEL_INTERFACE 0x61d5ffd8u
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
  * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
@@ -2684,11 +2689,11 @@ typedef struct vmafgpu__smooth_target {
     double root[VMAFGPU__SCALES][VMAFGPU__BANDS], scale[VMAFGPU__SCALES], adm2;
 } vmafgpu__smooth_target;
 
-/* Describes how a model input that is a motion column is computed for a live pair. */
+/* Describes how a model input that is a motion column is computed. */
 typedef struct vmafgpu__smooth_motion {
     double area, weight, most, factor, offset;
-    int32_t window; /* 0 if the input is not a motion column */
-    int32_t is_zero, is_blended, unused;
+    int32_t window;                       /* 0 if the input is not a motion column */
+    int32_t is_zero, is_blended, is_late; /* is_blended: motion3; is_late: motion2 or motion3 */
 } vmafgpu__smooth_motion;
 
 typedef struct vmafgpu__smooth_input {
@@ -2757,24 +2762,38 @@ VMAFGPU__FN double vmafgpu__smooth_sum(const vmafgpu__smooth *s, const int64_t *
     return (double)(VMAFGPU__FETCH(&s->base[word]) + (change ? VMAFGPU__FETCH(&change[word]) : 0));
 }
 
-/* Returns the value of a motion column for a live pair that comes after `history` frames. All motion columns except
- * motion3 (is_blended) have the same formula. */
+/* The sums from which motion2 and motion3 of a pair are computed. For each window, the value is the lesser one of the
+ * values of up to two positions. Pointers are NULL if there is no such position, the first one before the second. */
+typedef struct vmafgpu__late_motion {
+    const vmafgpu__sums *sums[2][2]; /* [window - 1] */
+} vmafgpu__late_motion;
+
+/* Returns the motion value of one position. */
+VMAFGPU__FN double vmafgpu__smooth_motion_of_sums(const vmafgpu__smooth_motion *m, const vmafgpu__sums *sums) {
+    const int64_t sad = VMAFGPU__FETCH(&sums->motion[VMAFGPU__FETCH(&m->window) - 1]);
+    return VMAFGPU__FETCH(&m->is_zero)
+               ? 0
+               : vmafgpu__lesser_double(VMAFGPU__QUOTIENT((double)sad * (1.0 / 256), VMAFGPU__FETCH(&m->area)) *
+                                            VMAFGPU__FETCH(&m->weight),
+                                        VMAFGPU__FETCH(&m->most));
+}
+
+/* Returns the value of a motion column for a pair that comes after `history` frames; 2 means 2 or more. For the same
+ * rules as functions of the host, see vmafgpu__motion_emit(). */
 VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m, const vmafgpu__sums *sums,
-                                                 int history) {
-    const double most = VMAFGPU__FETCH(&m->most);
-    const int window = VMAFGPU__FETCH(&m->window);
-    if (history < window)
+                                                 int history, const vmafgpu__late_motion *late) {
+    const int window = VMAFGPU__FETCH(&m->window), is_late = VMAFGPU__FETCH(&m->is_late);
+    const int is_blended = VMAFGPU__FETCH(&m->is_blended), is_early = history < window;
+    const vmafgpu__sums *first = window == 1 ? late->sums[0][0] : late->sums[1][0],
+                        *second = window == 1 ? late->sums[0][1] : late->sums[1][1];
+    if (is_late ? (is_early && !is_blended) || !first : is_early)
         return 0;
-    const int64_t sad = VMAFGPU__FETCH(&sums->motion[window - 1]);
-    const double motion =
-        VMAFGPU__FETCH(&m->is_zero)
-            ? 0
-            : vmafgpu__lesser_double(VMAFGPU__QUOTIENT((double)sad * (1.0 / 256), VMAFGPU__FETCH(&m->area)) *
-                                         VMAFGPU__FETCH(&m->weight),
-                                     most);
-    return !VMAFGPU__FETCH(&m->is_blended)
-               ? motion
-               : vmafgpu__blend_motion(motion, VMAFGPU__FETCH(&m->factor), VMAFGPU__FETCH(&m->offset), most);
+    double motion = vmafgpu__smooth_motion_of_sums(m, is_late ? first : sums);
+    if (is_late && second)
+        motion = vmafgpu__lesser_double(motion, vmafgpu__smooth_motion_of_sums(m, second));
+    return !is_blended ? motion
+                       : vmafgpu__blend_motion(motion, VMAFGPU__FETCH(&m->factor), VMAFGPU__FETCH(&m->offset),
+                                               VMAFGPU__FETCH(&m->most));
 }
 
 /* Returns the cube root of an ADM denominator. */
@@ -2784,11 +2803,12 @@ VMAFGPU__FN double vmafgpu__smooth_denominator(const vmafgpu__smooth *s, const v
                                 VMAFGPU__FETCH(&s->adm[extractor].den_unit[scale]));
 }
 
-/* Computes all members that depend on the base (the unedited pair), from its sums. `history` is the number
- * of frames before a live pair, or -1 for other pairs. roots: NULL, or [extractors][SCALES][BANDS] results of
- * vmafgpu__smooth_denominator(), which threads have computed at the same time. */
+/* Computes all members that depend on the base (the unedited pair), from its sums. `history` is the number of frames
+ * before a pushed pair (see above), or -1 for other pairs. `late` is not used if `history` is negative. roots: NULL,
+ * or the results of vmafgpu__smooth_denominator(), [extractors][SCALES][BANDS], computed by threads at the same
+ * time. */
 VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sums *sums, const double *roots,
-                                          int history) {
+                                          int history, const vmafgpu__late_motion *late) {
     const int vif = VMAFGPU__FETCH(&s->vif_variants), adm = VMAFGPU__FETCH(&s->adm_variants);
     const int of_vif = VMAFGPU__FETCH(&s->vif_count), of_adm = VMAFGPU__FETCH(&s->adm_count);
     const int inputs = VMAFGPU__FETCH(&s->inputs);
@@ -2837,7 +2857,7 @@ VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sum
     }
     for (int i = 0; i < inputs; i++)
         if (history >= 0 && VMAFGPU__FETCH(&s->input[i].motion.window))
-            VMAFGPU__STORE(&s->input[i].known, vmafgpu__smooth_motion_column(&s->input[i].motion, sums, history));
+            VMAFGPU__STORE(&s->input[i].known, vmafgpu__smooth_motion_column(&s->input[i].motion, sums, history, late));
 }
 
 /* Returns one of the first four columns of VIF, one per scale. */
@@ -3520,6 +3540,7 @@ enum {
 typedef struct vmafgpu__map_finalise_launch {
     vmafgpu__smooth *smooth;
     const vmafgpu__sums *sums;
+    vmafgpu__late_motion late;
     int32_t history, unused;
 } vmafgpu__map_finalise_launch;
 
@@ -3600,8 +3621,8 @@ enum {
 
 /* Number of columns of the picture that a VIF block writes. */
 #define VMAFGPU__SLOPES_WIDTH(scale) (((int)VMAFGPU__SLOPES_COLUMNS - 2 * (8 >> (scale))) & ~7)
-/* Columns and rows that a block processes for the bands of ADM, including margins of two on each side. Small scales need
- * small blocks, because otherwise there would be fewer blocks than multiprocessors. */
+/* Columns and rows that a block processes for the bands of ADM, including margins of two on each side. Small scales
+ * need small blocks, because otherwise there would be fewer blocks than multiprocessors. */
 #define VMAFGPU__SLOPES_SIDE(scale)        ((scale) < 2 ? 32 : 16)
 #define VMAFGPU__SLOPES_ADM_THREADS(scale) ((scale) < 2 ? 512 : 256)
 #define VMAFGPU__SLOPES_ADM_SHARED(scale)  (4 * 4 * VMAFGPU__SLOPES_SIDE(scale) * (VMAFGPU__SLOPES_SIDE(scale) + 1))
@@ -4414,11 +4435,15 @@ typedef struct vmafgpu__gpu_edits_table {
     int (*create)(vmafgpu *v);  /* creates events; returns 1 on success */
     int (*destroy)(vmafgpu *v); /* destroys the events; returns the error of the driver, or 0 */
     void (*launch_map)(vmafgpu *v, const struct vmafgpu__slot *slot);
-    void (*launch_slopes)(vmafgpu *v, const struct vmafgpu__slot *slot);
+    /* Launches all slopes that wait for the motion of the pair in this slot. */
+    void (*launch_slopes)(vmafgpu *v, struct vmafgpu__slot *slot);
+    /* Launches the part that needs no motion for the first pair whose slopes wait for motion. */
+    void (*prepare_slopes)(vmafgpu *v);
     const char *(*test)(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space, size_t pitch);
 
     void (*carve)(const vmafgpu *v, struct vmafgpu__carver *c);
     vmafgpu_result (*open)(vmafgpu *v);
+    void (*end)(vmafgpu *v);             /* computes the slopes that wait for motion; no position will follow */
     void (*alone)(vmafgpu *v);           /* waits until no pair is in flight */
     vmafgpu_result (*begun)(vmafgpu *v); /* called after the base has been scored */
     vmafgpu_result (*finalise)(vmafgpu *v);
@@ -27728,7 +27753,7 @@ static int vmafgpu__has_edits(const vmafgpu_config *c) {
 
 /* Whether a GPU computes more than the sums of pushed pairs: maps or slopes. */
 static VMAFGPU__UNUSED int vmafgpu__maps_pairs(const vmafgpu_config *c) {
-    return c->map_block_size || (c->slopes && c->live);
+    return c->map_block_size || c->slopes;
 }
 
 /* The next two functions return the number of map blocks per row and in total, or 0 if there are no maps. */
@@ -29001,6 +29026,8 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
  * Each submitted frame or pair gets a position. This includes seeds (references before the first pair) and tails
  * (references after the last one). Four counters state how many positions have been submitted, launched, retired (their
  * sums are on the host) and collected (the engine has read the sums): collected <= retired <= launched <= submitted.
+ * If slopes depend on the motion of later positions (`lag` is not 0), the slot of a pair stays in use after the pair
+ * has been retired. A slot is then filled again when `lag` more positions have been retired.
  *
  * Copies of frames are stored in planes. The planes form two rings, which are indexed by position: one for references,
  * one for distorted frames. `flight` is the maximum number of pairs in flight. The ring of references has `flight +
@@ -29064,10 +29091,13 @@ typedef struct vmafgpu__slot {
     int made_count;
     int64_t first;
     int is_running;
-    vmafgpu__wanted_map map;       /* the map that was requested with the only pair of the batch */
-    int map_history;               /* number of frames before that pair */
-    vmafgpu__wanted_slopes slopes; /* the slopes that were requested with that pair */
-    float *map_staging;            /* pinned; values of all blocks */
+    vmafgpu__wanted_map map; /* the map that was requested with the only pair of the batch */
+    int map_history;         /* number of frames before that pair */
+    /* The slopes that were requested with that pair and are not complete, see >>gpu edits: */
+    vmafgpu__wanted_slopes slopes;
+    int64_t slopes_end; /* position of the pair whose `done` event includes the slopes; INT64_MAX if unknown */
+    int is_prepared;    /* 1 if everything that needs no motion has been launched */
+    float *map_staging; /* pinned; values of all blocks */
 } vmafgpu__slot;
 
 struct vmafgpu__gpu {
@@ -29087,6 +29117,7 @@ struct vmafgpu__gpu {
     int history;              /* number of previous frames that a pair depends on, 0..2 */
     int keeps_pairs;          /* a pair also depends on the previous distorted frame */
     int keeps_chroma;         /* a pair also depends on the chroma of the previous reference */
+    int lag;                  /* number of later positions on whose motion slopes depend; then batches have one pair */
     int flight;               /* maximum number of pairs in flight */
     int ring, distorted_ring; /* number of planes for references and for distorted frames */
     int sample_bytes;         /* bytes per sample in packed planes */
@@ -29244,11 +29275,12 @@ static unsigned char *vmafgpu__host_plane(const vmafgpu__gpu *g, unsigned char *
     return first ? first + (size_t)index * g->frame_size : NULL;
 }
 
-/* Whether the kernels can read a frame in device memory in place. */
+/* Whether the kernels can read a frame in device memory in place. They cannot if edits or slopes need the frame after
+ * the pair has been scored. */
 static int vmafgpu__is_direct(const vmafgpu *v, const vmafgpu_frame *frame) {
     const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
-    return v->gpu->is_packed && !v->config.max_edit_size && (uintptr_t)frame->data[0] % 16 == 0 && pitch % 16 == 0 &&
-           pitch <= INT32_MAX && pitch >= -(ptrdiff_t)INT32_MAX;
+    return v->gpu->is_packed && !v->config.max_edit_size && !v->gpu->lag && (uintptr_t)frame->data[0] % 16 == 0 &&
+           pitch % 16 == 0 && pitch <= INT32_MAX && pitch >= -(ptrdiff_t)INT32_MAX;
 }
 
 /* Whether the driver can copy rows with this pitch. */
@@ -29535,7 +29567,7 @@ static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot,
     work.again = 0;
     work.found = NULL;
     work.launch = vmafgpu__launch_work;
-    work.pictures_done = slot->slopes.samples ? vmafgpu__record_pictures : NULL;
+    work.pictures_done = slot->slopes.samples && v->config.live ? vmafgpu__record_pictures : NULL;
     work.v = v;
     work.stream = slot->streams[vmafgpu__stream_of(v, device_state->feature)];
     return work;
@@ -29906,11 +29938,14 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
     vmafgpu__launch_kernels(v, slot);
     if (slot->map.shares)
         v->edits_on_gpu->launch_map(v, slot);
-    if (slot->slopes.samples)
+    const int is_pushed = v->config.slopes && slot->first < g->submitted; /* not a detached pair */
+    if (is_pushed)
         v->edits_on_gpu->launch_slopes(v, slot);
     (void)VMAFGPU__GPU_CALL(v, copy_out, (slot->results, slot->device_results, g->results_size, slot->streams[0]));
     (void)VMAFGPU__GPU_CALL(v, event_record, (slot->done, slot->streams[0]));
     slot->is_running = 1;
+    if (is_pushed)
+        v->edits_on_gpu->prepare_slopes(v);
 }
 
 /* Launches the batch that is being filled, even if it is not full. Does nothing if the batch is empty. */
@@ -29988,7 +30023,9 @@ static void vmafgpu__retire(vmafgpu *v, int wait) {
     if (slot->map.shares && slot->map.memory != VMAFGPU_MEMORY_DEVICE)
         memcpy(slot->map.shares, slot->map_staging, sizeof *slot->map_staging * (size_t)vmafgpu__map_count(&v->config));
     slot->map.shares = NULL;
-    slot->slopes.samples = NULL;
+    for (int i = 0; i < g->queue; i++)
+        if (g->slots[i].slopes_end <= slot->first)
+            g->slots[i].slopes.samples = NULL;
     vmafgpu__unmake_surfaces(v, slot, 0);
     slot->is_running = 0;
     g->retired = slot->first + slot->batch.pairs;
@@ -30001,11 +30038,16 @@ static void vmafgpu__forget_frames(vmafgpu__slot *slot) {
     slot->surfaces.luma_count = slot->surfaces.chroma_count = 0;
 }
 
-/* Returns the slot to fill. If the previous batch of this slot is still running, waits for it first. */
+/* Whether slopes of an earlier pair still use the data in the slot to fill. */
+static int vmafgpu__slot_has_slopes(const vmafgpu__gpu *g) {
+    return g->lag && g->retired < g->launched && g->retired < g->launched + 1 + g->lag - g->queue;
+}
+
+/* Returns the slot to fill. If the slot is still in use, waits first. */
 static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__slot *slot = &g->slots[g->next_slot];
-    if (slot->is_running)
+    while (!g->is_dead && (slot->is_running || vmafgpu__slot_has_slopes(g)))
         vmafgpu__retire(v, 1);
     if (g->launched == g->submitted) {
         slot->first = g->submitted;
@@ -30363,10 +30405,11 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__u
 }
 
 /* Returns how many positions must have been collected before this one can be submitted or lent. The planes of a pair in
- * host memory stay in use until the pair has been collected, because the CPU needs them if the GPU fails. */
+ * host memory stay in use until the pair has been collected, because the CPU needs them if the GPU fails. Slopes need
+ * the planes on the device until `lag` more pairs are done. */
 static int64_t vmafgpu__gpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)is_lent;
-    return position + 1 - v->gpu->flight;
+    return position + 1 + v->gpu->lag - v->gpu->flight;
 }
 
 /* Whether a push would return without waiting for a slot. If incomplete batches have been launched, the next slot may
@@ -30450,6 +30493,8 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
         vmafgpu__add_pair(slot, &uploads[0].target, &uploads[1].target, before);
         slot->map = job->map;
         slot->slopes = job->slopes;
+        slot->slopes_end = INT64_MAX;
+        slot->is_prepared = 0;
         slot->map_history = job->history;
         if (slot->batch.pairs == g->batch)
             vmafgpu__launch_filling(v);
@@ -30534,10 +30579,10 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     vmafgpu__gpu *g = v->gpu;
     const int64_t position = g->submitted + v->lending.count, r = position % g->ring, d = position % g->distorted_ring;
     vmafgpu__upload uploads[3];
-    if (v->lending.count >= g->flight)
+    if (v->lending.count >= g->flight - g->lag)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
                              "%s: all %d pairs of planes are acquired; push an acquired pair first", v->subject,
-                             g->flight);
+                             g->flight - g->lag);
     uploads[0] = vmafgpu__upload_of("previous reference", job->previous, g->staged_single, g->device_single, 0, 1);
     uploads[1] = vmafgpu__upload_of("reference", job->reference, vmafgpu__host_plane(g, g->staged_references, r),
                                     vmafgpu__device_plane(g, g->device_references, r), 1, 1);
@@ -30553,7 +30598,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     vmafgpu__gpu_enter(v);
     vmafgpu__launch_filling(v);
     vmafgpu__slot *slot = vmafgpu__open_slot(v);
-    while (!g->is_dead && position - g->retired >= g->flight)
+    while (!g->is_dead && position + g->lag - g->retired >= g->flight)
         vmafgpu__retire(v, 1);
     if (!g->is_dead)
         result = vmafgpu__bring(v, slot, uploads, 3);
@@ -30596,6 +30641,11 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
     if (g->launched < g->submitted) { /* a batch is being discarded: wait for its transfers */
         (void)VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[g->next_slot].streams[0]));
         vmafgpu__unmake_surfaces(v, &g->slots[g->next_slot], 0);
+    }
+    for (int i = 0; i < g->queue; i++) { /* slopes that wait for motion are cancelled */
+        for (int k = 0; k < VMAFGPU__STREAMS && g->slots[i].slopes.samples; k++)
+            (void)VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[i].streams[k]));
+        g->slots[i].slopes.samples = NULL;
     }
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
@@ -30686,13 +30736,21 @@ static vmafgpu_result vmafgpu__check_caller_stream(vmafgpu *v, const char *calle
     return VMAFGPU_OK;
 }
 
-/* Makes a stream of the caller wait until the work on all positions before `position` is finished. */
+/* Makes a stream of the caller wait until the work on all positions before `position` is finished, including slopes
+ * that have been launched. */
 static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int64_t position) {
     vmafgpu__gpu *g = v->gpu;
     int error = 0;
     vmafgpu__gpu_enter(v);
     if (position > g->launched)
         vmafgpu__launch_filling(v);
+    int64_t end = position;
+    for (int i = 0; i < g->queue; i++) {
+        const vmafgpu__slot *slot = &g->slots[i];
+        if (slot->slopes.samples && slot->first < position && slot->slopes_end != INT64_MAX && slot->slopes_end >= end)
+            end = slot->slopes_end + 1;
+    }
+    position = end;
     for (int i = 0; i < g->queue && error == 0 && !g->is_dead; i++)
         if (g->slots[i].is_running && g->slots[i].first < position)
             error = g->driver.stream_wait_event(stream, g->slots[i].done, 0);
@@ -30985,6 +31043,7 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
                : fill < VMAFGPU__MAX_BATCH ? fill
                                            : VMAFGPU__MAX_BATCH;
     g->history = vmafgpu__history_length(v);
+    g->lag = c->slopes && !c->live ? g->history : 0;
     g->keeps_pairs = vmafgpu__keeps_pairs(v);
     g->keeps_chroma = vmafgpu__uses_references(v, 1);
     g->sample_bytes = c->bit_depth == 8 ? 1 : 2;
@@ -31001,8 +31060,9 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
                         ? g->plane.plane_size[0]
                         : g->plane.size;
     g->functions = vmafgpu__choose_level(c->cpumask);
-    vmafgpu__gpu_layout(v, c->gpu.queue_depth ? c->gpu.queue_depth : is_one_of_many ? SHORTEST_QUEUE : LONGEST_QUEUE);
-    while (!c->gpu.queue_depth && g->queue > SHORTEST_QUEUE && g->memory_size > memory)
+    const int queue = c->gpu.queue_depth ? c->gpu.queue_depth : is_one_of_many ? SHORTEST_QUEUE : LONGEST_QUEUE;
+    vmafgpu__gpu_layout(v, queue > g->lag ? queue : g->lag + 1);
+    while (!c->gpu.queue_depth && g->queue > SHORTEST_QUEUE + g->lag && g->memory_size > memory)
         vmafgpu__gpu_layout(v, g->queue - 1);
     while (!c->gpu.batch && g->batch > 1 && g->memory_size > most) {
         g->batch--;
@@ -33875,8 +33935,7 @@ static void vmafgpu__edit_words_of(const vmafgpu *v, const vmafgpu__sums *sums, 
 }
 
 #ifndef VMAFGPU_NO_MOTION
-/* If the column is a motion feature, stores in `out` a description of how the column is computed when config.live is
- * set. */
+/* If the column is a motion feature, stores in `out` a description of how the column is computed. */
 static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor *e, int column,
                                       vmafgpu__smooth_motion *out) {
     if (!vmafgpu__is_motion(e, column))
@@ -33889,6 +33948,7 @@ static void vmafgpu__smooth_motion_of(const vmafgpu *v, const vmafgpu__extractor
     out->window = vmafgpu__motion_window(e);
     out->is_zero = e->option[VMAFGPU__MOTION_FORCE_ZERO] != 0;
     out->is_blended = column == e->columns[2] + 1;
+    out->is_late = out->is_blended || column == e->columns[2];
 }
 #endif
 
@@ -34003,7 +34063,7 @@ static double vmafgpu__edit_smooth(const vmafgpu *v, const int64_t *words, doubl
 /* Sets the parameters of the smooth prediction that depend on the base. */
 static void vmafgpu__edit_finalise_smooth(const vmafgpu *v, double *scratch) {
     vmafgpu__edits *x = v->edits;
-    vmafgpu__smooth_finalise(&x->smooth, &x->base, NULL, -1);
+    vmafgpu__smooth_finalise(&x->smooth, &x->base, NULL, -1, NULL);
     for (int i = 0; i < x->smooth.inputs; i++)
         x->smooth.input[i].known = x->known[i] >= 0 ? x->row[x->known[i]] : 0;
     x->smooth.prediction = vmafgpu__edit_smooth(v, NULL, scratch);
@@ -35026,6 +35086,7 @@ struct vmafgpu__gpu_edits {
     void *weighed;                    /* recorded when the weights of slopes are complete */
     void *filtered[VMAFGPU__STREAMS]; /* recorded when the filters of VIF for slopes on a stream are complete; [0] is
                                          not used */
+    void *moved;                      /* recorded when the motion of the pair launched last is known */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
     const vmafgpu__edit_lane *reading; /* the lane whose results are being read */
     int shown[VMAFGPU__SLOPES];        /* index in a record of each sum that is reported, or -1 */
@@ -35074,8 +35135,7 @@ static void vmafgpu__list_edit_kernels(vmafgpu *v, vmafgpu__wanted *list, int *c
         vmafgpu__want(list, count, vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_COMBINE + s],
                       &functions[VMAFGPU__KERNEL_SLOPES_COMBINE + s]);
     for (int i = VMAFGPU__KERNEL_SLOPES_WAVELET; v->config.slopes && i < VMAFGPU__EDIT_FUNCTIONS; i++)
-        if (i != VMAFGPU__KERNEL_SLOPES_WEIGHTS || v->config.live) /* for edits, the CPU computes the weights */
-            vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
+        vmafgpu__want(list, count, vmafgpu__edit_kernels[i], &functions[i]);
     /* For each kind of input, there are three kernels: for the changes that edits cause, for the state of the base, and
      * for the sums of blocks. */
     static const int of_vif[] = { VMAFGPU__EDIT_VIF, VMAFGPU__BASE_VIF, VMAFGPU__MAP_VIF },
@@ -35221,6 +35281,7 @@ static int vmafgpu__gpu_edits_create(vmafgpu *v) {
     return !vmafgpu__maps_pairs(&v->config) || (VMAFGPU__GPU_CALL(v, event_create, (&x->mapped, NO_TIMING)) &&
                                                 VMAFGPU__GPU_CALL(v, event_create, (&x->scored, NO_TIMING)) &&
                                                 VMAFGPU__GPU_CALL(v, event_create, (&x->weighed, NO_TIMING)) &&
+                                                VMAFGPU__GPU_CALL(v, event_create, (&x->moved, NO_TIMING)) &&
                                                 VMAFGPU__GPU_CALL(v, event_create, (&x->filtered[1], NO_TIMING)) &&
                                                 VMAFGPU__GPU_CALL(v, event_create, (&x->filtered[2], NO_TIMING)));
 }
@@ -35237,6 +35298,8 @@ static int vmafgpu__gpu_edits_destroy(vmafgpu *v) {
         error |= g->driver.event_destroy(g->edits->scored);
     if (g->edits->weighed)
         error |= g->driver.event_destroy(g->edits->weighed);
+    if (g->edits->moved)
+        error |= g->driver.event_destroy(g->edits->moved);
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
         if (g->edits->filtered[i])
             error |= g->driver.event_destroy(g->edits->filtered[i]);
@@ -35532,12 +35595,39 @@ static vmafgpu__map_slope_launch vmafgpu__map_slope_fill(const vmafgpu *v) {
     return of;
 }
 
-/* Launches the kernel that prepares the smooth prediction from the sums of a pair. */
-static void vmafgpu__launch_finalise(vmafgpu *v, const vmafgpu__slot *slot) {
+/* Returns the slot that is `distance` pairs after another slot. Batches have one pair. */
+static const vmafgpu__slot *vmafgpu__slot_after(const vmafgpu__gpu *g, const vmafgpu__slot *slot, int distance) {
+    return &g->slots[((int)(slot - g->slots) + distance + g->queue) % g->queue];
+}
+
+/* Returns the sums from which motion2 and motion3 of a pair are computed if the motion of all positions before `end` is
+ * known. */
+static vmafgpu__late_motion vmafgpu__late_motion_of(const vmafgpu__gpu *g, const vmafgpu__slot *slot, int64_t end) {
+    const int64_t position = slot->first;
+    vmafgpu__late_motion late;
+    memset(&late, 0, sizeof late);
+    for (int window = 1; window <= 2; window++) {
+        const vmafgpu__sums **sums = late.sums[window - 1];
+        if (position < window) {
+            if (window < end)
+                sums[0] = vmafgpu__slot_after(g, slot, window - (int)position)->batch.sums;
+            continue;
+        }
+        sums[0] = vmafgpu__slot_after(g, slot, position + 1 < end)->batch.sums;
+        if (position + 1 < end && position + 1 >= 2 * window)
+            sums[1] = vmafgpu__slot_after(g, slot, 1 - window)->batch.sums;
+    }
+    return late;
+}
+
+/* Launches the kernel that prepares the smooth prediction from the sums of a pair. The motion of all positions before
+ * `end` is known. */
+static void vmafgpu__launch_finalise(vmafgpu *v, const vmafgpu__slot *slot, int64_t end) {
     const vmafgpu__shape shape = { { 1, 1, 1 }, VMAFGPU__MAP_FINALISE_THREADS, VMAFGPU__MAP_FINALISE_SHARED };
     vmafgpu__map_finalise_launch launch;
     launch.smooth = (vmafgpu__smooth *)(uintptr_t)v->gpu->edits->smooth;
     launch.sums = slot->batch.sums;
+    launch.late = vmafgpu__late_motion_of(v->gpu, slot, end);
     launch.history = slot->map_history;
     launch.unused = 0;
     vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__MAP_FINALISE], &shape, slot->streams[0], &launch);
@@ -35575,7 +35665,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__map_vif(v, &map, 0, 1, slot->streams[2]);
     vmafgpu__map_adm(v, &map, slot->streams[1]);
     vmafgpu__map_rows(v, slot->streams[1]);
-    vmafgpu__launch_finalise(v, slot);
+    vmafgpu__launch_finalise(v, slot, slot->first + 1);
     vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_SLOPES], &slopes, stream, &of);
     vmafgpu__map_vif(v, &map, 1, VMAFGPU__SCALES, stream);
     for (int i = 1; i < VMAFGPU__STREAMS; i++) {
@@ -35698,8 +35788,8 @@ static void vmafgpu__launch_slopes_vif(vmafgpu *v, int first, int end, void *str
     }
 }
 
-/* Launches the kernels that combine the results of the scales. If the model does not use ADM, the last kernel stores the
- * slopes in `out`. */
+/* Launches the kernels that combine the results of the scales. If the model does not use ADM, the last kernel stores
+ * the slopes in `out`. */
 static void vmafgpu__launch_slopes_combine(vmafgpu *v, uint64_t out, ptrdiff_t pitch, void *stream) {
     const vmafgpu__gpu_edits *x = v->gpu->edits;
     for (int s = VMAFGPU__SCALES - 2; s >= 0 && v->edits->vif; s--) {
@@ -35810,6 +35900,8 @@ static vmafgpu_result vmafgpu__edits_slopes_gpu(vmafgpu *v, const vmafgpu__wante
     (void)vmafgpu__edits_slopes(v, v->edits->slopes);
     vmafgpu__edits_slopes_weights(v, &weights);
     vmafgpu__gpu_enter(v);
+    for (int i = 0; i < g->queue; i++)
+        g->slots[i].is_prepared = 0; /* the kernels below overwrite the results of this preparation */
     (void)VMAFGPU__GPU_CALL(v, copy_in, (g->edits->by_sample.weights, &weights, sizeof weights, stream));
     vmafgpu__launch_slopes_terms(v, 0, VMAFGPU__SCALES, stream);
     vmafgpu__launch_slopes_vif(v, 0, VMAFGPU__SCALES, stream);
@@ -35827,8 +35919,9 @@ static vmafgpu_result vmafgpu__edits_slopes_gpu(vmafgpu *v, const vmafgpu__wante
     return g->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
 }
 
-/* Launches the kernels that compute the weights of slopes from the sums of a pair. */
-static void vmafgpu__launch_gradient(vmafgpu *v, const vmafgpu__slot *slot, uint64_t weights) {
+/* Launches the kernels that compute the weights of slopes from the sums of a pair. The motion of all positions before
+ * `end` is known. */
+static void vmafgpu__launch_gradient(vmafgpu *v, const vmafgpu__slot *slot, int64_t end, uint64_t weights) {
     const vmafgpu__smooth *s = &v->edits->smooth;
     const vmafgpu__shape shape = { { 1, 1, 1 }, VMAFGPU__SLOPES_THREADS, VMAFGPU__SLOPES_WEIGHTS_SHARED };
     vmafgpu__slopes_weights_launch launch;
@@ -35839,24 +35932,28 @@ static void vmafgpu__launch_gradient(vmafgpu *v, const vmafgpu__slot *slot, uint
     for (int i = 0; i < s->inputs; i++)
         if (s->input[i].kind == VMAFGPU__SMOOTH_ADM)
             launch.adm = s->input[i].extractor;
-    vmafgpu__launch_finalise(v, slot);
+    vmafgpu__launch_finalise(v, slot, end);
     vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_WEIGHTS], &shape, slot->streams[0], &launch);
 }
 
-/* Launches the kernels for the slopes of a pair that do not depend on its sums. They run at the same time as the kernels
- * for the sums, on the second stream after ADM, and on the third one. All pairs use the same memory, so the terms wait
- * for the filters of the previous pair, and the filters wait for the slopes of that pair. */
-static void vmafgpu__launch_slopes_first(vmafgpu *v, const vmafgpu__slot *slot) {
+/* Launches the kernels for the slopes of a pair that need no weights. With config.live, they run at the same time as
+ * the kernels for the sums: on the second stream after ADM, and on the third one. Otherwise, only those of scale 0 do.
+ * All pairs use the same memory, so the terms wait for the filters of the previous pair, and the filters wait for the
+ * slopes of that pair. */
+static void vmafgpu__slopes_prepare(vmafgpu *v, vmafgpu__slot *slot) {
     static const int stream_of[VMAFGPU__SCALES] = { 2, 1, 2, 2 };
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
+    x->slot = (int)(slot - g->slots);
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[2], slot->arrived, 0));
+    if (!v->config.live)
+        (void)VMAFGPU__GPU_CALL(v, event_record, (x->scored, slot->streams[0]));
     for (int i = 1; i < VMAFGPU__STREAMS; i++) /* events that have not been recorded yet do not delay a stream */
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[i], x->filtered[i], 0));
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
         void *stream = slot->streams[stream_of[s]];
         if (s)
-            (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, g->pictures[s], 0));
+            (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, v->config.live ? g->pictures[s] : x->scored, 0));
         vmafgpu__launch_slopes_terms(v, s, s + 1, stream);
         if (s < 2)
             (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0));
@@ -35864,19 +35961,19 @@ static void vmafgpu__launch_slopes_first(vmafgpu *v, const vmafgpu__slot *slot) 
     }
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
         (void)VMAFGPU__GPU_CALL(v, event_record, (x->filtered[i], slot->streams[i]));
+    slot->is_prepared = 1;
 }
 
-/* Launches the kernels for the slopes of a pair. The weights depend on the sums, and all kernels after that depend on the
- * weights. */
-static void vmafgpu__launch_slopes(vmafgpu *v, const vmafgpu__slot *slot) {
+/* Launches the kernels for the weights of a pair, and those that need the weights. The motion of all positions before
+ * `end` is known. */
+static void vmafgpu__slopes_complete(vmafgpu *v, const vmafgpu__slot *slot, int64_t end) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
     const vmafgpu__slopes_target target = vmafgpu__slopes_target_of(v, &slot->slopes);
     void *stream = slot->streams[0];
     x->slot = (int)(slot - g->slots);
-    vmafgpu__launch_slopes_first(v, slot);
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0));
-    vmafgpu__launch_gradient(v, slot, x->by_sample.weights);
+    vmafgpu__launch_gradient(v, slot, end, x->by_sample.weights);
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->weighed, stream));
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[i], x->weighed, 0));
@@ -35899,6 +35996,81 @@ static void vmafgpu__launch_slopes(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__launch_slopes_last(v, target.out, target.pitch, stream);
     vmafgpu__copy_slopes(v, &slot->slopes, stream);
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->mapped, stream));
+}
+
+/* ---- slopes of pushed pairs ----
+ * With config.live, the kernels for the slopes of a pair are launched together with those for its sums. Otherwise, the
+ * weights depend on motion2 or motion3, and thus on the motion of the next positions. The data of the pair stay in its
+ * slot until these positions have been launched; see `lag`. All slopes use the same memory, so only one pair at a time
+ * can be prepared. The `done` event of the position whose motion was missing includes the slopes: when this position
+ * has been retired, the score of the pair is ready, and so are the slopes.
+ */
+
+/* Returns the first pair whose slopes have been requested but not launched, or NULL. */
+static vmafgpu__slot *vmafgpu__slopes_waiting(vmafgpu__gpu *g) {
+    vmafgpu__slot *first = NULL;
+    for (int i = 0; i < g->queue; i++) {
+        vmafgpu__slot *slot = &g->slots[i];
+        if (slot->slopes.samples && slot->slopes_end == INT64_MAX && slot->first < g->submitted &&
+            (!first || slot->first < first->first))
+            first = slot;
+    }
+    return first;
+}
+
+/* Launches everything that is missing for the slopes of a pair. */
+static void vmafgpu__slopes_launch(vmafgpu *v, vmafgpu__slot *slot, int64_t end) {
+    if (!slot->is_prepared)
+        vmafgpu__slopes_prepare(v, slot);
+    vmafgpu__slopes_complete(v, slot, v->config.live ? slot->first + 1 : end);
+    slot->slopes_end = end - 1;
+}
+
+/* Launches all slopes that wait for the motion of the pair in this slot. */
+static void vmafgpu__launch_slopes(vmafgpu *v, vmafgpu__slot *slot) {
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__gpu_edits *x = g->edits;
+    const vmafgpu__slot *latest = NULL;
+    if (g->lag && vmafgpu__slopes_waiting(g))
+        (void)VMAFGPU__GPU_CALL(v, event_record, (x->moved, slot->streams[0]));
+    for (vmafgpu__slot *w; (w = vmafgpu__slopes_waiting(g)) != NULL; latest = w) {
+        const int64_t needed = w->first < g->lag ? g->lag : w->first + (g->lag > 0);
+        if (needed > slot->first)
+            break;
+        if (w != slot)
+            (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (w->streams[0], x->moved, 0));
+        /* With a window of five frames, motion also depends on the position before the pair and, for the first pairs,
+         * on two positions after it. */
+        for (int distance = -1; distance <= 1 && g->lag > 1; distance += 2)
+            if (w->first + distance >= 0 && w->first + distance < slot->first)
+                (void)VMAFGPU__GPU_CALL(v, stream_wait_event,
+                                        (w->streams[0], vmafgpu__slot_after(g, w, distance)->done, 0));
+        vmafgpu__slopes_launch(v, w, slot->first + 1);
+    }
+    if (latest && latest != slot)
+        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], x->mapped, 0));
+}
+
+/* For the first pair whose slopes wait for motion, launches the kernels that do not need it. */
+static void vmafgpu__prepare_slopes(vmafgpu *v) {
+    vmafgpu__slot *slot = vmafgpu__slopes_waiting(v->gpu);
+    if (slot && !slot->is_prepared)
+        vmafgpu__slopes_prepare(v, slot);
+}
+
+/* Computes the slopes that wait for motion. No position follows, and all sums are known. */
+static void vmafgpu__end_slopes(vmafgpu *v) {
+    vmafgpu__gpu *g = v->gpu;
+    vmafgpu__gpu_enter(v);
+    for (vmafgpu__slot *slot; (slot = vmafgpu__slopes_waiting(g)) != NULL && !g->is_dead;) {
+        v->has_base = 0;
+        vmafgpu__slopes_launch(v, slot, g->launched);
+    }
+    for (int i = 0; i < g->queue; i++)
+        if (g->slots[i].slopes.samples && VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[i].streams[0])))
+            g->slots[i].slopes.samples = NULL;
+    vmafgpu__gpu_leave(v);
+    vmafgpu__gpu_drain(v);
 }
 
 /* For each sum that vmafgpu_edit_sums reports, finds its position within a record. */
@@ -36166,6 +36338,9 @@ static void vmafgpu__edits_alone(vmafgpu *v) {
     vmafgpu__launch_filling(v);
     while (!g->is_dead && g->retired < g->launched)
         vmafgpu__retire(v, 1);
+    for (int i = 0; i < g->queue; i++) /* slopes can be prepared after the pair has been scored */
+        for (int k = 0; k < VMAFGPU__STREAMS && g->slots[i].slopes.samples; k++)
+            (void)VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[i].streams[k]));
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
 }
@@ -36249,12 +36424,14 @@ typedef struct vmafgpu__edits_tested {
 
 /* Computes the map and the slopes of the base like those of a pair. */
 static vmafgpu_result vmafgpu__run_map(vmafgpu *t, vmafgpu__edits_tested *out) {
-    const int has_map = t->config.map_block_size != 0, has_slopes = t->config.slopes && t->config.live;
+    const int has_map = t->config.map_block_size != 0, has_slopes = t->config.slopes != 0;
     const vmafgpu__wanted_slopes wanted = { out->slopes + (size_t)t->config.width * (size_t)t->config.height,
                                             (ptrdiff_t)sizeof(float) * t->config.width, VMAFGPU_MEMORY_HOST };
     vmafgpu_result result = VMAFGPU_OK;
     if (!t->gpu) {
-        vmafgpu__smooth_finalise(&t->edits->smooth, &t->edits->base, NULL, 0);
+        vmafgpu__late_motion late;
+        memset(&late, 0, sizeof late);
+        vmafgpu__smooth_finalise(&t->edits->smooth, &t->edits->base, NULL, 0, &late);
         if (has_map)
             result = vmafgpu__edits_map(t, t->config.map_block_size, NULL, out->shares, 0);
         if (has_slopes && result == VMAFGPU_OK)
@@ -36267,8 +36444,10 @@ static vmafgpu_result vmafgpu__run_map(vmafgpu *t, vmafgpu__edits_tested *out) {
     slot->slopes = wanted;
     if (has_map)
         vmafgpu__launch_map(t, slot);
-    if (has_slopes)
-        vmafgpu__launch_slopes(t, slot);
+    if (has_slopes) {
+        vmafgpu__slopes_prepare(t, slot);
+        vmafgpu__slopes_complete(t, slot, slot->first + 1);
+    }
     slot->slopes.samples = NULL;
     (void)VMAFGPU__GPU_CALL(t, stream_wait, (slot->streams[0]));
     if (has_map)
@@ -36402,14 +36581,24 @@ static const char *vmafgpu__test_edits(vmafgpu *t, unsigned char *host, unsigned
 }
 
 static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
-    VMAFGPU__SET(size, sizeof(vmafgpu__gpu_edits)),      VMAFGPU__SET(list_kernels, vmafgpu__list_edit_kernels),
-    VMAFGPU__SET(lay_out, vmafgpu__gpu_edits_lay_out),   VMAFGPU__SET(create, vmafgpu__gpu_edits_create),
-    VMAFGPU__SET(destroy, vmafgpu__gpu_edits_destroy),   VMAFGPU__SET(launch_map, vmafgpu__launch_map),
-    VMAFGPU__SET(launch_slopes, vmafgpu__launch_slopes), VMAFGPU__SET(test, vmafgpu__test_edits),
-    VMAFGPU__SET(carve, vmafgpu__gpu_edits_carve),       VMAFGPU__SET(open, vmafgpu__gpu_edits_open),
-    VMAFGPU__SET(alone, vmafgpu__edits_alone),           VMAFGPU__SET(begun, vmafgpu__gpu_edits_begun),
-    VMAFGPU__SET(finalise, vmafgpu__edits_finalise_gpu), VMAFGPU__SET(try_all, vmafgpu__edits_try_gpu),
-    VMAFGPU__SET(commit, vmafgpu__edits_commit_gpu),     VMAFGPU__SET(map, vmafgpu__edits_map_gpu),
+    VMAFGPU__SET(size, sizeof(vmafgpu__gpu_edits)),
+    VMAFGPU__SET(list_kernels, vmafgpu__list_edit_kernels),
+    VMAFGPU__SET(lay_out, vmafgpu__gpu_edits_lay_out),
+    VMAFGPU__SET(create, vmafgpu__gpu_edits_create),
+    VMAFGPU__SET(destroy, vmafgpu__gpu_edits_destroy),
+    VMAFGPU__SET(launch_map, vmafgpu__launch_map),
+    VMAFGPU__SET(launch_slopes, vmafgpu__launch_slopes),
+    VMAFGPU__SET(prepare_slopes, vmafgpu__prepare_slopes),
+    VMAFGPU__SET(test, vmafgpu__test_edits),
+    VMAFGPU__SET(carve, vmafgpu__gpu_edits_carve),
+    VMAFGPU__SET(open, vmafgpu__gpu_edits_open),
+    VMAFGPU__SET(end, vmafgpu__end_slopes),
+    VMAFGPU__SET(alone, vmafgpu__edits_alone),
+    VMAFGPU__SET(begun, vmafgpu__gpu_edits_begun),
+    VMAFGPU__SET(finalise, vmafgpu__edits_finalise_gpu),
+    VMAFGPU__SET(try_all, vmafgpu__edits_try_gpu),
+    VMAFGPU__SET(commit, vmafgpu__edits_commit_gpu),
+    VMAFGPU__SET(map, vmafgpu__edits_map_gpu),
     VMAFGPU__SET(slopes, vmafgpu__edits_slopes_gpu),
 };
 #endif /* !VMAFGPU_NO_EDITS && !VMAFGPU_NO_GPU */
@@ -37028,7 +37217,8 @@ static const char *vmafgpu__map_lacks(const vmafgpu *v) {
 static int vmafgpu__needs_cpu(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     const int is_named = c->backend == VMAFGPU_BACKEND_CUDA || c->backend == VMAFGPU_BACKEND_HIP;
-    const char *lacks = vmafgpu__maps_pairs(c) ? vmafgpu__map_lacks(v) : NULL;
+    const int needs_pairs = c->map_block_size || (c->slopes && (c->live || !c->max_edit_size));
+    const char *lacks = needs_pairs ? vmafgpu__map_lacks(v) : NULL;
     if (v->tag_count == VMAFGPU__TAGS_ON_CPU) {
         vmafgpu__message(v->note, sizeof v->note, "tags of pairs in flight: out of memory (%llu bytes)",
                          (unsigned long long)(VMAFGPU__TAGS * sizeof *v->tags));
@@ -37037,11 +37227,6 @@ static int vmafgpu__needs_cpu(vmafgpu *v) {
     if (lacks) {
         vmafgpu__message(v->note, sizeof v->note, "config.%s are not supported on %s",
                          c->map_block_size ? "map_block_size: maps" : "slopes: slopes of pairs", lacks);
-        return 1;
-    }
-    if (c->slopes && !c->live && !c->max_edit_size) {
-        vmafgpu__message(v->note, sizeof v->note,
-                         "config.slopes: GPUs require config.live, or config.max_edit_size for slopes of edits");
         return 1;
     }
     if (c->max_edit_size && (c->gpu.device_count || (!is_named && c->gpu.frame_memory < VMAFGPU_MEMORY_DEVICE))) {
@@ -37919,6 +38104,10 @@ static void vmafgpu__finalise(vmafgpu *v) {
 static vmafgpu_result vmafgpu__flush(vmafgpu *v) {
     vmafgpu__collect(v, INT64_MAX, VMAFGPU__WAIT);
     vmafgpu__finalise(v);
+#ifndef VMAFGPU_NO_EDITS
+    if (v->edits_on_gpu)
+        v->edits_on_gpu->end(v);
+#endif
     v->flushed = 1;
     vmafgpu__advance(v, 1);
 #ifndef VMAFGPU_NO_EDITS
@@ -38186,9 +38375,11 @@ static vmafgpu_result vmafgpu__slopes_next(vmafgpu *v, float *slopes, ptrdiff_t 
     static const char function[] = "vmafgpu_slopes_next";
     if (!v->config.slopes)
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.slopes is 0; set it for slopes", function);
-    if (v->edits_on_gpu && !v->config.live)
-        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: config.live is 0; GPUs require it for slopes of pairs",
-                             function);
+#ifndef VMAFGPU_NO_GPU
+    const char *lacks = v->edits_on_gpu ? vmafgpu__map_lacks(v) : NULL;
+    if (lacks)
+        return vmafgpu__fail(v, VMAFGPU_ERROR_STATE, "%s: slopes of pairs are not supported on %s", function, lacks);
+#endif
     const vmafgpu_result result = slopes ? vmafgpu__check_slopes(v, function, slopes, pitch, memory) : VMAFGPU_OK;
     if (result != VMAFGPU_OK)
         return result;

@@ -9496,7 +9496,7 @@ GPU_FN void map_finalise(const vmafgpu__map_finalise_launch &launch) {
                                                i / VMAFGPU__BANDS % VMAFGPU__SCALES, i % VMAFGPU__BANDS);
     block_barrier();
     if (thread_index() == 0)
-        vmafgpu__smooth_finalise(launch.smooth, launch.sums, roots, launch.history);
+        vmafgpu__smooth_finalise(launch.smooth, launch.sums, roots, launch.history, &launch.late);
 }
 
 GPU_KERNEL(vmafgpu_map_finalise, vmafgpu__map_finalise_launch, VMAFGPU__MAP_FINALISE_THREADS, 1) {
@@ -9534,8 +9534,8 @@ GPU_FN double map_score(const vmafgpu__map_slope_launch &launch, const vmafgpu__
     return parts[0];
 }
 
-/* Computes the model inputs for the base, not yet normalised. Each thread of the block, which has `threads` threads, computes some
- * of the roots, and then at most one of the inputs. */
+/* Computes the model inputs for the base, not yet normalised. Each thread of the block, which has `threads` threads,
+ * computes some of the roots, and then at most one of the inputs. */
 GPU_FN void base_inputs(const vmafgpu__smooth *s, int32_t threads, double *roots, double *x) {
     prefetch_all(s, sizeof *s, threads);
     const int32_t own = (int32_t)thread_index(), count = fetch(&s->adm_count) * VMAFGPU__MAP_ROOTS;
@@ -9881,8 +9881,8 @@ template <int NEXT> GPU_FN float slopes_up_of(const float *centre, bool is_odd) 
     return sum;
 }
 
-/* The same for sample `at` of a row or column. Samples first..end - 1 of the smaller picture exist, the others
- * are 0. Neighbours are `step` floats apart, and `origin` points to sample 0. All samples are multiplied by `factor`. */
+/* The same for sample `at` of a row or column. Samples first..end - 1 of the smaller picture exist, the others are 0.
+ * Neighbours are `step` floats apart, and `origin` points to sample 0. All samples are multiplied by `factor`. */
 template <int NEXT, bool SHARED>
 GPU_FN float slopes_up_at(const float *origin, int64_t step, int32_t at, int32_t first, int32_t end, float factor) {
     constexpr int REACH = 8 >> NEXT, COUNT = REACH == 1 ? 2 : REACH + 1;
@@ -9948,8 +9948,9 @@ GPU_FN void slopes_samples(const VifImage &image, int32_t x, int32_t y, int32_t 
     }
 }
 
-/* Returns what is to be added to column x of a row of `width` samples for its reflections. `beyond` contains the results
- * beyond the left edge, at distances of 1 to 8 from the first column, and then those beyond the right edge. */
+/* Adds to `sum`, the result for column x of a row of `width` samples, the results for its reflections. `beyond` contains
+ * the results beyond the left edge, at distances of 1 to 8 from the first column, and then those beyond the right
+ * edge. */
 GPU_FN float slopes_reflected(const float *beyond, int32_t reach, int32_t x, int32_t width, float sum) {
     const int32_t from_right = width - 1 - x;
     if (x >= 1 && x <= reach)

@@ -1137,7 +1137,7 @@ static void launch_adm(slopes_run *run, void *stream) {
 }
 static void launch_gradient(slopes_run *run, void *stream) {
     (void)stream;
-    vmafgpu__launch_gradient(run->v, &run->v->gpu->slots[0], run->v->gpu->edits->by_sample.weights);
+    vmafgpu__launch_gradient(run->v, &run->v->gpu->slots[0], 1, run->v->gpu->edits->by_sample.weights);
 }
 
 /* Returns the number of pairs per second, with slopes in device memory. *push receives the mean time in microseconds
@@ -1166,11 +1166,8 @@ static double slopes_speed(vmafgpu *v, const reel *r, uint64_t slopes, const opt
         while (vmafgpu_next_score(v, &score) == VMAFGPU_OK) {
         }
     }
-    for (int k = 0; k < 64; k++) {
-        vmafgpu_score score;
-        while (vmafgpu_next_score(v, &score) == VMAFGPU_OK) {
-        }
-    }
+    if (vmafgpu_wait(v, -1) != VMAFGPU_OK)
+        die("%s", vmafgpu_last_error(v));
     return frames / (now() - start);
 }
 
@@ -1243,6 +1240,22 @@ static int bench_slopes(const film *f, cuda *c, const options *o) {
     printf("%.1f us of the calling thread per push; %.1f bytes of device memory per sample for slopes\n", push,
            ((double)vmafgpu_device_memory(run.v) - (double)memory) / (double)samples);
     fflush(stdout);
+    vmafgpu_close(run.v);
+
+    /* pairs whose motion depends on the next reference */
+    config.live = 0;
+    run.v = open_or_die(&config);
+    config.slopes = 0;
+    config.gpu.batch = vmafgpu_get_config(run.v)->gpu.batch;
+    config.gpu.queue_depth = vmafgpu_get_config(run.v)->gpu.queue_depth;
+    vmafgpu *without = open_or_die(&config);
+    printf(
+        "%dx%d %2d bits, without live, queue of %d: %.0f pairs/s with slopes; %.1f bytes of device memory per sample "
+        "for slopes\n",
+        f->clip.width, f->clip.height, f->clip.depth, config.gpu.queue_depth, slopes_speed(run.v, &r, device, o),
+        ((double)vmafgpu_device_memory(run.v) - (double)vmafgpu_device_memory(without)) / (double)samples);
+    fflush(stdout);
+    vmafgpu_close(without);
     vmafgpu_close(run.v);
     for (int i = 0; i < 2; i++)
         CUDA_CALL(c, event_destroy, (run.events[i]));

@@ -2306,12 +2306,6 @@ static void call_slopes_next(sequence *s) {
         }
         return;
     }
-    if (!s->config.live && s->uses_gpu) {
-        note(s, "slopes_next without live");
-        if (is_on_gpu(s) && !has_failed(s))
-            REFUSED(v, vmafgpu_slopes_next(v, &one, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_STATE);
-        return;
-    }
     if (s->slopes.state == 2 && s->uses_gpu) {
         note(s, "wait for slopes");
         DONE(s, vmafgpu_wait(v, -1));
@@ -2334,6 +2328,8 @@ static void call_slopes_next(sequence *s) {
     note(s, "slopes_next, pitch %d, memory %d", 4 * s->slopes.pitch, (int)s->slopes.memory.kind);
     result = vmafgpu_slopes_next(v, floats_address(&s->slopes.memory), 4 * (ptrdiff_t)s->slopes.pitch,
                                  s->slopes.memory.kind);
+    if (result == VMAFGPU_ERROR_STATE && is_on_gpu(s) && s->looks_far && s->config.max_edit_size)
+        return; /* GPUs do not support the moving average of motion */
     if (DONE_OR_LOST(s, result))
         s->slopes.state = 1;
 }
@@ -2597,7 +2593,6 @@ static void choose_config(sequence *s) {
         c->on_reusable_user = s;
     }
     c->slopes = kind != ORDINARY && !c->features_only && one_in(2);
-    c->live |= c->slopes && s->uses_gpu && one_in(2); /* GPUs require it for slopes of pairs */
     c->allocator = tally_allocator(&s->memory);
     s->plain = plain_config(c);
     s->single = s->plain;

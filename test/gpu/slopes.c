@@ -1,6 +1,6 @@
 /* Compares the slopes of samples on the GPU with those of the CPU, bit for bit: all kinds of memory, pitches, sizes and
- * models, live pairs, rejected calls and a failing device. test_slopes.c compares those of the CPU with finite
- * differences. */
+ * models, pushed pairs with and without config.live, rejected calls and a failing device. test_slopes.c compares those
+ * of the CPU with finite differences. */
 #include <math.h>
 #include "gpu.h"
 #include "../slopes.h"
@@ -374,18 +374,8 @@ static void check_pairs_lost(gpu *g) {
     static float slopes[HEIGHT][PITCH];
     where("slopes of pairs, lost GPU");
     config.slopes = 1;
-    vmafgpu *v = NULL;
-    CHECK_INT(vmafgpu_open(&v, &config), VMAFGPU_ERROR_BACKEND);
-    CHECK_HAS(vmafgpu_last_error(v), "config.slopes: GPUs require config.live");
-    vmafgpu_close(v);
-    config.max_edit_size = 8;
-    v = open_checked(&config);
-    CHECK_INT(vmafgpu_slopes_next(v, slopes[0], 0, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_STATE);
-    CHECK_HAS(vmafgpu_last_error(v), "config.live is 0");
-    vmafgpu_close(v);
-    config.max_edit_size = 0;
     config.live = 1;
-    v = open_checked(&config);
+    vmafgpu *v = open_checked(&config);
     check_on_gpu(g, v);
     memset(slopes, 0, sizeof slopes);
     CHECK_INT(vmafgpu_slopes_next(v, slopes[0], PITCH * 4 - 1, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_ARGUMENT);
@@ -402,6 +392,493 @@ static void check_pairs_lost(gpu *g) {
         }
     CHECK_INT(known, 0);
     CHECK_INT(changed, 0);
+    CHECK_INT(vmafgpu_slopes_next(v, slopes[0], 0, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_DEVICE);
+    vmafgpu_close(v);
+    film_free(&f);
+}
+
+/* ---- slopes of pushed pairs, without and with live ---- */
+
+enum { MOST_PAIRS = 7, MOST_LENT = 3, UNTOUCHED = -7 };
+
+/* A model with two motion columns, whose slopes depend on motion. */
+typedef struct mixed {
+    const char *names[4], *options[4];
+    double slopes[5], intercepts[5], coefs[1], table[4];
+    uint16_t rows[1];
+    vmafgpu_svm svm;
+    vmafgpu_model model;
+    vmafgpu_model_config config;
+    int lag; /* number of later references on which its motion depends */
+} mixed;
+
+static void make_mixed(mixed *m) {
+    static const struct {
+        const char *name, *options;
+        int lag;
+    } motions[] = {
+        { "integer_motion2", "", 1 },
+        { "integer_motion3", "", 1 },
+        { "VMAF_integer_feature_motion_sad_score", "", 1 },
+        { "integer_motion2", "motion_five_frame_window=true", 2 },
+        { "integer_motion3", "motion_five_frame_window=true", 2 },
+        { "VMAF_integer_feature_motion_sad_score", "motion_five_frame_window=true", 2 },
+        { "integer_motion2", "motion_fps_weight=2.5:motion_max_val=6", 1 },
+        { "integer_motion3", "motion_blend_factor=0.4:motion_blend_offset=2", 1 },
+        { "integer_motion3", "motion_five_frame_window=true:motion_blend_factor=0.4:motion_blend_offset=2", 2 },
+        { "integer_motion3", "motion_force_zero=true", 0 },
+    };
+    memset(m, 0, sizeof *m);
+    m->names[0] = "integer_vif_scale1";
+    m->names[1] = "integer_adm2";
+    m->options[0] = m->options[1] = "";
+    for (int i = 0; i < 2; i++) {
+        const int which = below((int)(sizeof motions / sizeof *motions));
+        m->names[2 + i] = motions[which].name;
+        m->options[2 + i] = motions[which].options;
+        m->lag = motions[which].lag > m->lag ? motions[which].lag : m->lag;
+    }
+    for (int i = 0; i < 5; i++)
+        m->slopes[i] = i < 3 ? 1 : 0.07;
+    m->coefs[0] = 100;
+    m->table[0] = 0.3;
+    m->svm.rescale = 1;
+    m->svm.feature_count = 4;
+    m->svm.feature_names = m->names;
+    m->svm.feature_options = m->options;
+    m->svm.slopes = m->slopes;
+    m->svm.intercepts = m->intercepts;
+    m->svm.gamma = 0.25;
+    m->svm.sv_count = 1;
+    m->svm.sv_coefs = m->coefs;
+    m->svm.sv_rows = m->rows;
+    m->svm.sv_table = m->table;
+    m->model.name = "mixed";
+    m->model.svm_count = 1;
+    m->model.svms = &m->svm;
+    m->config.model = &m->model;
+}
+
+/* Memory for the slopes of a pair. */
+typedef struct plane {
+    vmafgpu_memory kind;
+    float *host; /* pageable memory, or a copy of the memory below */
+    void *pinned;
+    uint64_t device;
+    int is_wanted, is_early; /* is_early: `host` was read in stream order */
+} plane;
+
+typedef struct batches {
+    gpu *g;
+    const film *f;
+    vmafgpu_config config;
+    vmafgpu *v, *cpu;
+    reel plain; /* the frames, in pageable memory */
+    int before, pairs, after, lag;
+    size_t samples, pitch; /* pitch: floats */
+    plane planes[MOST_PAIRS], cancelled[MOST_PAIRS];
+    float *expected[MOST_PAIRS];
+    double *rows; /* expected scores */
+    int delivered;
+    void *stream;
+} batches;
+
+static size_t plane_count(const batches *b) {
+    return b->pitch * (size_t)b->config.height;
+}
+
+static float *plane_address(const plane *p) {
+    return p->pinned ? (float *)p->pinned : p->device ? (float *)(uintptr_t)p->device : p->host;
+}
+
+/* Resets the memory of all planes. */
+static void clear_planes(batches *b) {
+    for (int i = 0; i < b->pairs; i++) {
+        plane *p = &b->planes[i];
+        for (size_t k = 0; k < plane_count(b); k++)
+            p->host[k] = UNTOUCHED;
+        if (p->pinned)
+            memcpy(p->pinned, p->host, plane_count(b) * sizeof(float));
+        if (p->device)
+            CHECK_INT(gpu_write(b->g, p->device, p->host, plane_count(b) * sizeof(float)), 0);
+        p->is_wanted = p->is_early = 0;
+    }
+}
+
+static void exchange_planes(batches *b) {
+    for (int i = 0; i < b->pairs; i++) {
+        const plane first = b->planes[i];
+        b->planes[i] = b->cancelled[i];
+        b->cancelled[i] = first;
+    }
+}
+
+static void make_planes(batches *b) {
+    const size_t size = plane_count(b) * sizeof(float);
+    for (int i = 0; i < b->pairs; i++) {
+        plane *p = &b->planes[i];
+        memset(p, 0, sizeof *p);
+        p->kind = (vmafgpu_memory)below(KINDS);
+        p->host = (float *)malloc(size);
+        test_need(p->host != NULL, "out of memory");
+        if (p->kind == VMAFGPU_MEMORY_PINNED)
+            test_need(b->g->take_pinned(&p->pinned, size, 0) == 0, "out of pinned memory");
+        if (p->kind == VMAFGPU_MEMORY_DEVICE)
+            test_need(b->g->take(&p->device, size) == 0, "out of device memory");
+    }
+}
+
+static void free_planes(batches *b) {
+    for (int i = 0; i < b->pairs; i++) {
+        plane *p = &b->planes[i];
+        if (p->pinned)
+            CHECK_INT(b->g->give_pinned(p->pinned), 0);
+        if (p->device)
+            CHECK_INT(b->g->give(p->device), 0);
+        free(p->host);
+    }
+}
+
+/* Starts to copy a plane from device memory. */
+static void read_plane(const batches *b, const plane *p) {
+    if (p->device)
+        CHECK_INT(b->g->read_later(p->host, p->device, plane_count(b) * sizeof(float), b->stream), 0);
+}
+
+static void check_plane(const batches *b, int i) {
+    const plane *p = &b->planes[i];
+    int wrong = 0;
+    if (p->pinned)
+        memcpy(p->host, p->pinned, plane_count(b) * sizeof(float));
+    for (size_t k = 0; k < plane_count(b); k++) {
+        const size_t x = k % b->pitch, y = k / b->pitch, w = (size_t)b->config.width;
+        const float right = p->is_wanted && x < w ? b->expected[i][y * w + x] : UNTOUCHED;
+        wrong += memcmp(&p->host[k], &right, sizeof right) != 0;
+    }
+    if (!CHECK_INT(wrong, 0))
+        printf("pair %d of %d, memory %d, requested %d\n", i, b->pairs, (int)p->kind, p->is_wanted);
+}
+
+/* Receives the scores that are ready. Their slopes are complete, in device memory after waiting for a stream. */
+static void deliver(batches *b) {
+    const int step = b->config.subsample ? b->config.subsample : 1, columns = vmafgpu_column_count(b->v);
+    vmafgpu_score score;
+    while (vmafgpu_next_score(b->v, &score) == VMAFGPU_OK) {
+        const int i = b->delivered * step;
+        CHECK_INT(score.index, i);
+        check_row(score.values, b->rows + (ptrdiff_t)b->delivered++ * columns, columns);
+        if (b->planes[i].device && !b->planes[i].is_early) {
+            CHECK_INT(vmafgpu_stream_wait(b->v, b->stream, i + 1), VMAFGPU_OK);
+            read_plane(b, &b->planes[i]);
+            CHECK_INT(b->g->stream_wait(b->stream), 0);
+        }
+        if (!b->planes[i].is_early)
+            check_plane(b, i);
+    }
+}
+
+/* Computes the expected slopes and scores of all pairs on the CPU. */
+static void expect(batches *b) {
+    const int step = b->config.subsample ? b->config.subsample : 1, columns = vmafgpu_column_count(b->cpu);
+    for (int i = 0; i < b->before; i++)
+        CHECK_INT(vmafgpu_push_preceding(b->cpu, reel_frame(&b->plain, i, 0)), VMAFGPU_OK);
+    for (int i = 0; i < b->pairs; i++) {
+        if (i % step == 0)
+            CHECK_INT(vmafgpu_slopes_next(b->cpu, b->expected[i], 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        CHECK_INT(reel_push(&b->plain, b->cpu, b->before + i), VMAFGPU_OK);
+    }
+    for (int i = 0; i < b->after; i++)
+        CHECK_INT(vmafgpu_push_following(b->cpu, reel_frame(&b->plain, b->before + b->pairs + i, 0)), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_flush(b->cpu), VMAFGPU_OK);
+    b->rows = (double *)malloc(sizeof(double) * (size_t)(b->pairs * columns));
+    test_need(b->rows != NULL, "out of memory");
+    for (int i = 0; i < b->pairs; i += step) {
+        vmafgpu_score score;
+        CHECK_INT(vmafgpu_score_at(b->cpu, i, &score), VMAFGPU_OK);
+        memcpy(b->rows + (ptrdiff_t)(i / step) * columns, score.values, sizeof(double) * (size_t)columns);
+    }
+}
+
+/* Makes calls that are not part of the clip and must not change its slopes. `acquired` is the number of acquired pairs
+ * that have not been pushed. */
+static void disturb(batches *b, int acquired) {
+    const int i = below(b->before + b->pairs);
+    const vmafgpu_frame *reference = reel_frame(&b->plain, i, 0), *distorted = reel_frame(&b->plain, i, 1);
+    if (b->config.gpu.frame_memory != VMAFGPU_MEMORY_HOST)
+        return;
+    if (below(4) == 0) {
+        vmafgpu_score score[2];
+        const vmafgpu_result result = vmafgpu_score_pair(b->v, reference, distorted, NULL, &score[0]);
+        if (result == VMAFGPU_ERROR_STATE && acquired)
+            return; /* all buffers are acquired */
+        CHECK_INT(result, VMAFGPU_OK);
+        CHECK_INT(vmafgpu_score_pair(b->cpu, reference, distorted, NULL, &score[1]), VMAFGPU_OK);
+        check_row(score[0].values, score[1].values, vmafgpu_column_count(b->v));
+    }
+    if (b->config.max_edit_size && !acquired && below(3) == 0) {
+        float *slopes[2];
+        for (int k = 0; k < 2; k++) {
+            vmafgpu *v = k ? b->cpu : b->v;
+            slopes[k] = (float *)malloc(b->samples * sizeof(float));
+            test_need(slopes[k] != NULL, "out of memory");
+            CHECK_INT(vmafgpu_edit_begin(v, reference, distorted, NULL, NULL, NULL), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_edit_slopes(v, slopes[k], 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        }
+        CHECK(memcmp(slopes[0], slopes[1], b->samples * sizeof(float)) == 0);
+        free(slopes[0]);
+        free(slopes[1]);
+    }
+}
+
+/* Requests the slopes of a pair, or no slopes. */
+static void request(batches *b, int i) {
+    plane *p = &b->planes[i];
+    const ptrdiff_t pitch = (ptrdiff_t)(b->pitch * sizeof(float));
+    p->is_wanted = below(4) > 0;
+    if (below(4) == 0) /* replaced or cancelled */
+        CHECK_INT(vmafgpu_slopes_next(b->v, plane_address(&b->planes[below(b->pairs)]), pitch, VMAFGPU_MEMORY_HOST),
+                  VMAFGPU_OK);
+    else if (!p->is_wanted)
+        return;
+    CHECK_INT(vmafgpu_slopes_next(b->v, p->is_wanted ? plane_address(p) : NULL, pitch, p->kind), VMAFGPU_OK);
+}
+
+/* Copies a frame of the plain reel to an acquired one. */
+static void fill_acquired(const batches *b, const vmafgpu_frame *from, const vmafgpu_frame *to) {
+    const size_t row = (size_t)b->config.width * (size_t)b->f->bytes_per_sample;
+    for (int y = 0; y < b->config.height; y++)
+        memcpy((unsigned char *)(uintptr_t)to->data[0] + y * to->pitch[0],
+               (const unsigned char *)from->data[0] + (size_t)y * row, row);
+}
+
+/* After the frames of all pairs that were pushed have become reusable, overwrites those of the last pair. */
+static void overwrite(const batches *b, const reel *r, int frame) {
+    if (below(2)) {
+        CHECK_INT(vmafgpu_wait(b->v, -1), VMAFGPU_OK);
+    } else {
+        CHECK_INT(vmafgpu_stream_wait(b->v, b->stream, -1), VMAFGPU_OK);
+        CHECK_INT(b->g->stream_wait(b->stream), 0);
+        if (reel_frame(r, frame, 0)->memory == VMAFGPU_MEMORY_PINNED)
+            return; /* pinned references are in use for longer */
+    }
+    for (int k = 0; k < 2; k++)
+        picture_spoil(b->g, &r->pictures[2 * frame + k]);
+}
+
+/* Pushes the clip, or only its first pairs. */
+static void push_clip(batches *b, const reel *r, int pairs) {
+    const int step = b->config.subsample ? b->config.subsample : 1;
+    vmafgpu_frame lent[MOST_LENT][2];
+    int lent_count = 0, next_lent = 0;
+    b->delivered = 0;
+    for (int i = 0; i < b->before; i++)
+        CHECK_INT(vmafgpu_push_preceding(b->v, reel_frame(r, i, 0)), VMAFGPU_OK);
+    for (int i = 0; i < pairs; i++) {
+        const int frame = b->before + i;
+        const vmafgpu_frame *pair[2] = { reel_frame(r, frame, 0), reel_frame(r, frame, 1) };
+        if (lent_count == next_lent && !b->f->chroma && pair[0]->memory == VMAFGPU_MEMORY_HOST && below(3) == 0) {
+            const int most = 1 + below(MOST_LENT);
+            lent_count = next_lent = 0;
+            while (lent_count < most && i + lent_count < pairs) {
+                vmafgpu_frame *to = lent[lent_count];
+                const vmafgpu_result result = vmafgpu_acquire_pair(b->v, &to[0], &to[1]);
+                if (result != VMAFGPU_OK) {
+                    CHECK_INT(result, VMAFGPU_AGAIN);
+                    break;
+                }
+                for (int k = 0; k < 2; k++)
+                    fill_acquired(b, reel_frame(&b->plain, frame + lent_count, k), &to[k]);
+                lent_count++;
+            }
+            CHECK(lent_count > 0);
+        }
+        disturb(b, lent_count - next_lent);
+        if (i % step == 0)
+            request(b, i);
+        const int is_lent = next_lent < lent_count;
+        for (int k = 0; k < 2 && is_lent; k++)
+            pair[k] = &lent[next_lent][k];
+        next_lent += is_lent;
+        vmafgpu_result result = VMAFGPU_AGAIN;
+        for (const int way = below(3); result == VMAFGPU_AGAIN;) {
+            result = way == 0   ? vmafgpu_try_push(b->v, pair[0], pair[1])
+                     : way == 1 ? vmafgpu_push_many(&b->v, 1, pair[0], pair[1], NULL)
+                                : vmafgpu_push(b->v, pair[0], pair[1]);
+            if (result == VMAFGPU_AGAIN)
+                CHECK_INT(vmafgpu_wait(b->v, -1), VMAFGPU_OK);
+        }
+        CHECK_INT(result, VMAFGPU_OK);
+        if (!is_lent && below(3) == 0)
+            overwrite(b, r, frame);
+        /* Slopes in device memory can be read in stream order as soon as their motion is known. */
+        for (int k = 0; k <= i; k++) {
+            const int needed = b->before + k < b->lag ? b->lag : b->before + k + (b->lag > 0);
+            plane *p = &b->planes[k];
+            if (!p->is_wanted || p->is_early || !p->device || needed > frame || below(2))
+                continue;
+            CHECK_INT(vmafgpu_stream_wait(b->v, b->stream, below(2) ? -1 : k + 1), VMAFGPU_OK);
+            read_plane(b, p);
+            p->is_early = 1;
+        }
+        if (below(2))
+            deliver(b);
+    }
+    if (pairs < b->pairs)
+        return;
+    for (int i = 0; i < b->after; i++)
+        CHECK_INT(vmafgpu_push_following(b->v, reel_frame(r, b->before + b->pairs + i, 0)), VMAFGPU_OK);
+    if (below(2))
+        deliver(b);
+    if (below(3) == 0)
+        disturb(b, 0);
+    CHECK_INT(vmafgpu_flush(b->v), VMAFGPU_OK);
+    deliver(b);
+    CHECK_INT(b->delivered, (b->pairs + step - 1) / step);
+    CHECK_INT(b->g->stream_wait(b->stream), 0);
+    for (int i = 0; i < b->pairs; i++) {
+        plane *p = &b->planes[i];
+        if (p->device && !p->is_early) {
+            read_plane(b, p);
+            CHECK_INT(b->g->stream_wait(b->stream), 0);
+        }
+        check_plane(b, i);
+    }
+}
+
+/* Pushes a random clip and compares slopes and scores with those of the CPU. */
+static void check_batches(gpu *g, uint32_t seed) {
+    static const char *const contents[] = { "texture+mix", "noise+grain", "lines+grain", "texture+blur" };
+    static const char *const kinds[] = { "h", "p", "d" };
+    static const char *const models[] = { "vmaf_v0.6.1", "vmaf_v0.6.1neg", "vmaf_4k_v0.6.1", "vmaf_b_v0.6.3" };
+    batches b;
+    vmafgpu_model_config model;
+    mixed own;
+    memset(&b, 0, sizeof b);
+    memset(&model, 0, sizeof model);
+    random_state = seed * 7919u + 5;
+    (void)below(2);
+    b.g = g;
+    b.before = below(2) ? 0 : below(4);
+    b.pairs = 1 + below(MOST_PAIRS);
+    b.after = below(2) ? 0 : below(3);
+    const int is_small = below(3) > 0, depth = below(2) ? 8 : 8 + below(9);
+    const int width = 32 + below(is_small ? 30 : 150);
+    film f = film_make(contents[below(4)], below(2) ? width : width & ~15 /* can be read in place */,
+                       16 + below(is_small ? 30 : 90), depth, b.before + b.pairs + b.after, seed);
+    const char *kind = kinds[below(3)];
+    b.f = &f;
+    b.config = gpu_config(g, &f);
+    make_mixed(&own);
+    if (below(3) == 0) {
+        model.version = models[below(4)];
+        own.lag = 1;
+    }
+    b.config.models = model.version ? &model : &own.config;
+    b.config.model_count = 1;
+    b.config.slopes = 1 + below(2);
+    b.config.live = below(5) == 0;
+    b.config.max_edit_size = below(3) ? 0 : 8;
+    b.config.subsample = below(4) ? 1 : 2 + below(2);
+    b.config.gpu.queue_depth = below(6);
+    b.config.gpu.batch = below(3) ? 0 : 4;
+    b.lag = b.config.live ? 0 : own.lag;
+    b.samples = (size_t)b.config.width * (size_t)b.config.height;
+    b.pitch = (size_t)b.config.width + (size_t)(below(2) * below(5));
+    where("slopes in batches, seed %u: %dx%d, %d bits, frames %s, %s, lag %d, live %d, %d + %d + %d frames, subsample "
+          "%d, queue %d, edits %d",
+          (unsigned)seed, b.config.width, b.config.height, depth, kind, model.version ? model.version : "own model",
+          b.lag, b.config.live, b.before, b.pairs, b.after, b.config.subsample, b.config.gpu.queue_depth,
+          b.config.max_edit_size);
+    CHECK_INT(g->stream_create(&b.stream, 1), 0);
+    b.plain = reel_of_kinds(g, &f, "h");
+    make_planes(&b);
+    exchange_planes(&b);
+    make_planes(&b);
+    for (int i = 0; i < b.pairs; i++) {
+        b.expected[i] = (float *)malloc(b.samples * sizeof(float));
+        test_need(b.expected[i] != NULL, "out of memory");
+    }
+    b.config.gpu.stream = below(2) ? b.stream : NULL;
+    if (kind[0] == 'd' && below(2)) /* then disturb() makes no calls, because its frames are in pageable memory */
+        b.config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
+    b.v = open_checked(&b.config);
+    check_on_gpu(g, b.v);
+    vmafgpu_config plain = b.config;
+    plain.backend = VMAFGPU_BACKEND_CPU;
+    memset(&plain.gpu, 0, sizeof plain.gpu);
+    b.cpu = open_checked(&plain);
+    expect(&b);
+    const int is_reset = below(2);
+    if (is_reset) { /* slopes that are requested before the reset must not be written after it */
+        reel r = reel_of_kinds(g, &f, kind);
+        clear_planes(&b);
+        push_clip(&b, &r, 1 + below(b.pairs));
+        CHECK_INT(vmafgpu_reset(b.v), VMAFGPU_OK);
+        CHECK_INT(g->stream_wait(b.stream), 0);
+        clear_planes(&b);
+        reel_free(g, &r);
+        exchange_planes(&b);
+    }
+    reel r = reel_of_kinds(g, &f, kind);
+    clear_planes(&b);
+    push_clip(&b, &r, b.pairs);
+    reel_free(g, &r);
+    if (is_reset) {
+        exchange_planes(&b);
+        for (int i = 0; i < b.pairs; i++) {
+            read_plane(&b, &b.planes[i]);
+            CHECK_INT(g->stream_wait(b.stream), 0);
+            check_plane(&b, i);
+        }
+    }
+    check_on_gpu(g, b.v);
+    vmafgpu_close(b.v);
+    vmafgpu_close(b.cpu);
+    CHECK_INT(g->stream_destroy(b.stream), 0);
+    free_planes(&b);
+    exchange_planes(&b);
+    free_planes(&b);
+    for (int i = 0; i < b.pairs; i++)
+        free(b.expected[i]);
+    free(b.rows);
+    reel_free(g, &b.plain);
+    film_free(&f);
+}
+
+/* Checks that slopes that wait for motion become NaN if the GPU fails, and that those of earlier pairs do not. */
+static void check_waiting_lost(gpu *g, int is_flushed) {
+    enum { WIDTH = 64, HEIGHT = 48, SIZE = WIDTH * HEIGHT };
+    film f = film_make("texture+mix", WIDTH, HEIGHT, 8, 3, 1);
+    vmafgpu_config config = gpu_config(g, &f);
+    static float slopes[3][SIZE];
+    int unknown[3] = { 0, 0, 0 };
+    where("slopes that wait for motion, lost GPU, %s", is_flushed ? "flush" : "push");
+    config.slopes = 1;
+    vmafgpu *v = open_checked(&config);
+    check_on_gpu(g, v);
+    memset(slopes, 0, sizeof slopes);
+    for (int i = 0; i < 3; i++) {
+        const vmafgpu_frame reference = film_frame(&f, i, 0), distorted = film_frame(&f, i, 1);
+        CHECK_INT(vmafgpu_slopes_next(v, slopes[i], 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        if (i == 2) {
+            CHECK_INT(vmafgpu_wait(v, -1), VMAFGPU_OK);
+            if (!is_flushed)
+                g->sim.fail(g->is_hip ? "hipModuleLaunchKernel" : "cuLaunchKernel", 1, 700);
+        }
+        CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
+    }
+    if (is_flushed) {
+        CHECK_INT(vmafgpu_wait(v, -1), VMAFGPU_OK);
+        g->sim.fail(g->is_hip ? "hipModuleLaunchKernel" : "cuLaunchKernel", 1, 700);
+    }
+    CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_score_count(v), 3);
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < SIZE; k++)
+            unknown[i] += slopes[i][k] != slopes[i][k];
+    CHECK_INT(unknown[0], 0);
+    CHECK_INT(unknown[1], is_flushed ? 0 : SIZE);
+    CHECK_INT(unknown[2], SIZE);
     CHECK_INT(vmafgpu_slopes_next(v, slopes[0], 0, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_DEVICE);
     vmafgpu_close(v);
     film_free(&f);
@@ -427,8 +904,11 @@ static void check_live(gpu *g) {
                 check_pairs(g, &cases[i], (uint32_t)i + 1, cases[i].width < 300 && i % 2 == 0 ? 16 : 0, stream);
         CHECK_INT(g->stream_destroy(stream), 0);
     }
-    if (g->is_simulated)
+    if (g->is_simulated) {
         check_pairs_lost(g);
+        check_waiting_lost(g, 0);
+        check_waiting_lost(g, 1);
+    }
 }
 
 void test_slopes(gpu *g) {
@@ -449,4 +929,9 @@ void test_slopes(gpu *g) {
     check_random(g, g->is_slow ? 24 : 400);
     check_refused(g);
     check_live(g);
+    for (int i = 0; i < (g->is_slow && test_depth() < TEST_ALL ? 40 : 400); i++) {
+        if (g->is_simulated)
+            g->sim.set_order(SIMULATED_FORWARD, i % 2 ? SIMULATED_MIXED : SIMULATED_LAZY, (uint64_t)i);
+        check_batches(g, (uint32_t)i);
+    }
 }

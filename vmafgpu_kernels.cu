@@ -9948,9 +9948,9 @@ GPU_FN void slopes_samples(const VifImage &image, int32_t x, int32_t y, int32_t 
     }
 }
 
-/* Adds to `sum`, the result for column x of a row of `width` samples, the results for its reflections. `beyond` contains
- * the results beyond the left edge, at distances of 1 to 8 from the first column, and then those beyond the right
- * edge. */
+/* Adds to `sum`, the result for column x of a row of `width` samples, the results for its reflections. `beyond`
+ * contains the results beyond the left edge, at distances of 1 to 8 from the first column, and then those beyond the
+ * right edge. */
 GPU_FN float slopes_reflected(const float *beyond, int32_t reach, int32_t x, int32_t width, float sum) {
     const int32_t from_right = width - 1 - x;
     if (x >= 1 && x <= reach)

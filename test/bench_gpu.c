@@ -1140,12 +1140,14 @@ static void launch_gradient(slopes_run *run, void *stream) {
     vmafgpu__launch_gradient(run->v, &run->v->gpu->slots[0], 1, run->v->gpu->edits->by_sample.weights);
 }
 
-/* Returns the number of pairs per second, with slopes in device memory. *push receives the mean time in microseconds
- * that the calling thread spends in a push while no other pair is in flight. */
+/* Returns the number of pairs per second, with slopes in device memory. If `push` is not NULL, it
+ * receives the mean time in microseconds that the calling thread spends in a push while no other pair is in flight; this
+ * requires config.live. */
 static double slopes_speed(vmafgpu *v, const reel *r, uint64_t slopes, const options *o, double *push) {
     const int frames = o->frames ? o->frames : 200;
-    *push = 0;
-    for (int k = 0; k < frames; k++) {
+    if (push)
+        *push = 0;
+    for (int k = 0; k < frames && push; k++) {
         const vmafgpu_frame *pair = r->frames[k % r->film->pairs];
         vmafgpu_score score;
         const double begin = now();
@@ -1252,7 +1254,7 @@ static int bench_slopes(const film *f, cuda *c, const options *o) {
     printf(
         "%dx%d %2d bits, without live, queue of %d: %.0f pairs/s with slopes; %.1f bytes of device memory per sample "
         "for slopes\n",
-        f->clip.width, f->clip.height, f->clip.depth, config.gpu.queue_depth, slopes_speed(run.v, &r, device, o),
+        f->clip.width, f->clip.height, f->clip.depth, config.gpu.queue_depth, slopes_speed(run.v, &r, device, o, NULL),
         ((double)vmafgpu_device_memory(run.v) - (double)vmafgpu_device_memory(without)) / (double)samples);
     fflush(stdout);
     vmafgpu_close(without);

@@ -23,10 +23,16 @@ transform, so it is not 0 at a score of 100. See SLOPES in the manual of vmafgpu
 changes, and a higher score is not always a better picture. The reference gets no gradient.
 
 Tensors in GPU memory stay there. The library waits for the work that is queued on the current stream of PyTorch, and
-the functions return when the scores and the slopes are complete.
+the functions return when the scores and the slopes are complete. The host waits for the GPU once per call, so a batch
+of pictures takes less time than separate calls.
 """
 import collections
+import contextlib
 import ctypes
+import logging
+import math
+import os
+import re
 import sys
 import threading
 from typing import Any, List, Optional, Tuple
@@ -37,46 +43,127 @@ import vmafgpu
 
 __all__ = ["torch_loss", "torch_score"]
 _CONTEXTS = 8                       # number of contexts that are kept for later calls
-_KINDS = {torch.uint8: "|u1", torch.int16: "<i2"}
+_FLOATS = ctypes.POINTER(ctypes.c_float)
 
 class _Context:
-    """A context of the library, and descriptions of the four frames that it compares."""
-    def __init__(self, scorer: Any) -> None:
-        self.scorer = scorer
-        self.pictures = [vmafgpu._Picture(scorer) for _ in range(4)]
+    """Scores batches of pictures and computes their slopes. Pictures of a batch are queued on a GPU one after another,
+    and the host waits once, for all of them."""
+    def __init__(self, shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, model: Any, threads: int,
+                 is_clip: bool, **gpu: Any) -> None:
+        is_on_gpu = device[0] != "cpu"
+        options: Any = dict(chroma="400", bit_depth=bit_depth, backend=device[0], threads=threads)
+        if is_on_gpu:
+            options["gpu"] = dict(gpu, device=device[1], frame_memory="device")
+        entry = dict(model) if isinstance(model, dict) else {"version": os.fspath(model)}
+        if not is_clip:
+            entry["options"] = _without_motion(entry.get("options"))
+        # With `live`, a pair does not wait for the next pair. On a GPU, slopes require this. Of a clip, every second
+        # pair is then the neighbour that determines the motion of a picture; it gets no score.
+        self.motion = None
+        if is_clip and is_on_gpu:
+            small = dict(options, gpu=dict(options["gpu"], batch=8, queue_depth=2))
+            self.motion = vmafgpu.Scorer(shape[1], shape[0], features="motion", features_only=1, **small)
+            options["subsample"] = 2
+        self.scorer = vmafgpu.Scorer(shape[1], shape[0], models=[entry], slopes=1, live=is_on_gpu or not is_clip,
+                                     on_log=_log, **options)
+        if is_clip and is_on_gpu and vmafgpu.lib.vmafgpu_preceding_count(self.scorer._v) > 1:
+            raise ValueError("is_clip: the motion of this model depends on more than the neighbouring pictures, which "
+                             "is not supported on a GPU")
+        self.memory = vmafgpu._MEMORY["device" if is_on_gpu else "host"]
+        row = shape[1] * (1 if bit_depth == 8 else 2)
+        self.pair = [vmafgpu._T["vmafgpu_frame"](pitch=(row, 0, 0), memory=self.memory) for _ in range(2)]
+        self.picture, self.plane = row * shape[0], 4 * shape[0] * shape[1]      # sizes in bytes
+        self.is_on_gpu = is_on_gpu
+
+    def score(self, reference: int, distorted: int, count: int, slopes: int, stream: int) -> List[float]:
+        """Returns the scores of `count` pictures, and writes their slopes. Frames and slopes are packed planes, of
+        which the addresses are given; `slopes` can be 0. The work that is queued on `stream` precedes that of the
+        library."""
+        used = [scorer for scorer in (self.scorer, self.motion) if scorer]
+        with contextlib.ExitStack() as stack:
+            for scorer in used:
+                stack.enter_context(scorer._guard)
+                stack.callback(vmafgpu.lib.vmafgpu_reset, scorer._v)    # waits for the GPU if a call has failed
+                if self.is_on_gpu:
+                    scorer._check(vmafgpu.lib.vmafgpu_after_stream(scorer._v, stream or None))
+            if self.motion:     # is computed while the first picture is scored
+                for n in range(count):
+                    self._push(self.motion, reference, reference, n, n)
+            for n in range(count):
+                if n and self.motion:
+                    if n == 1:
+                        before = self._collect(self.motion, count, True)
+                    other = n - 1 if n + 1 == count or before[n] <= before[n + 1] else n + 1
+                    self._push(self.scorer, reference, reference, other, other)
+                if slopes:
+                    to = ctypes.cast(slopes + n * self.plane, _FLOATS)
+                    self.scorer._check(vmafgpu.lib.vmafgpu_slopes_next(self.scorer._v, to, 0, self.memory))
+                self._push(self.scorer, reference, distorted, n, n)
+            return self._collect(self.scorer, count, False)
+
+    def _push(self, scorer: Any, reference: int, distorted: int, m: int, n: int) -> None:
+        r, d = self.pair
+        r.data[0], d.data[0] = reference + m * self.picture, distorted + n * self.picture
+        scorer._check(vmafgpu.lib.vmafgpu_push(scorer._v, r, d))
+
+    @staticmethod
+    def _collect(scorer: Any, count: int, is_motion: bool) -> List[float]:
+        """Waits, and returns the scores, or the sums of absolute differences between a picture and the one before."""
+        lib, v, score = vmafgpu.lib, scorer._v, vmafgpu._T["vmafgpu_score"]()
+        lib.vmafgpu_flush(v)    # fails if a picture has no score
+        values = []
+        for n in range(count):
+            result = lib.vmafgpu_next_score(v, score)
+            if result:
+                message = re.sub("^frame [0-9]+: ", "", lib.vmafgpu_last_error(v).decode())
+                raise vmafgpu.Error(result, "picture %d: %s" % (n, message))
+            values.append(score.values[0] if is_motion else score.score)
+        return values
+
+def _without_motion(options: Any) -> Any:
+    """Returns the options of a model with which motion is 0."""
+    if isinstance(options, dict):
+        return dict(options, **{"motion.motion_force_zero": True})
+    return ":".join(filter(None, [options, "motion.motion_force_zero=true"]))
+
+def _log(level: int, message: str) -> None:
+    if "motion_force_zero" not in message:      # a model without motion does not use this option
+        vmafgpu.log.log((logging.DEBUG, logging.WARNING, logging.INFO)[level], "%s", message)
 
 _contexts: "collections.OrderedDict[Any, _Context]" = collections.OrderedDict()
 _lock = threading.Lock()
 
-def _context(shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, model: Any, threads: int) -> _Context:
+def _context(shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, model: Any, threads: int,
+             is_clip: bool) -> _Context:
     """Returns a context, which only this thread uses. The contexts that were not used for the longest time are closed,
     as soon as no thread uses them."""
-    key = (shape, device, bit_depth, repr(model), threads, threading.get_ident(), len(vmafgpu._forks))
+    key = (shape, device, bit_depth, repr(model), threads, is_clip, threading.get_ident(), len(vmafgpu._forks))
     with _lock:
         context = _contexts.pop(key, None)
     if context is None:
-        gpu: Any = {} if device[0] == "cpu" else {"gpu": {"device": device[1], "frame_memory": "device"}}
-        context = _Context(vmafgpu.Scorer(shape[1], shape[0], models=[model], chroma="400", bit_depth=bit_depth,
-                                        backend=device[0], threads=threads, slopes=1, max_edit_size=1, **gpu))
+        context = _Context(shape, device, bit_depth, model, threads, is_clip)
     with _lock:
         _contexts[key] = context
         while len(_contexts) > _CONTEXTS:
             _contexts.popitem(last=False)
     return context
 
-def _code_values(what: str, tensor: torch.Tensor, bit_depth: int) -> torch.Tensor:
-    """Returns packed code values of type uint8 or int16."""
-    kept = torch.uint8 if bit_depth == 8 else torch.int16
-    tensor = tensor.detach()
+def _code_values(what: str, tensor: torch.Tensor, bit_depth: int) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
+    """Returns packed code values of type uint8 or int16, and the largest magnitude of floats: NaN if they contain NaN.
+    This number is on its way to the host; it arrives with the scores."""
+    kept, most = torch.uint8 if bit_depth == 8 else torch.int16, 2 ** bit_depth - 1
     if tensor.is_floating_point():
-        if not bool(torch.isfinite(tensor).all()):
-            raise ValueError("%s: contains values that are not finite" % what)
+        if tensor.is_cuda:
+            largest = torch.linalg.vector_norm(tensor, math.inf).to("cpu", non_blocking=True)
+        else:       # vector_norm() takes many times as long
+            largest = torch.stack(torch.aminmax(tensor)).abs().amax()
         wide = tensor if tensor.dtype == torch.float64 else tensor.float()
-        tensor = (wide.clamp(0, 1) * (2 ** bit_depth - 1)).round().to(torch.int32).to(kept)
-    elif tensor.dtype != kept and (bit_depth == 8 or tensor.dtype != getattr(torch, "uint16", kept)):
+        whole = (wide * most).clamp_(0, most).round_()
+        return (whole.to(torch.int32) if bit_depth == 16 else whole).to(kept).contiguous(), largest
+    if tensor.dtype != kept and (bit_depth == 8 or tensor.dtype != getattr(torch, "uint16", kept)):
         raise TypeError("%s: must have a floating-point type or, with bit_depth=%d, the type %s, not %s"
                         % (what, bit_depth, "uint8" if bit_depth == 8 else "int16 or uint16", tensor.dtype))
-    return tensor.view(kept).contiguous() if tensor.dtype != kept else tensor.contiguous()
+    return tensor.view(kept).contiguous() if tensor.dtype != kept else tensor.contiguous(), None
 
 def _device(tensor: torch.Tensor) -> Tuple[str, int]:
     kind = tensor.device.type
@@ -91,41 +178,26 @@ def _measure(reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int, i
     """Returns the scores of pictures of shape (pictures, height, width), and their slopes."""
     count, height, width = distorted.shape
     device = _device(distorted)
-    context = _context((height, width), device, bit_depth, model, threads or torch.get_num_threads())
-    scorer, lib = context.scorer, vmafgpu.lib
-    stream = 1 if device[0] == "cpu" else torch.cuda.current_stream(distorted.device).cuda_stream or 1
-    sides = [_code_values(name, side, bit_depth) for name, side in (("reference", reference), ("distorted", distorted))]
+    context = _context((height, width), device, bit_depth, model, threads or torch.get_num_threads(), is_clip)
+    r, most_r = _code_values("reference", reference, bit_depth)
+    d, most_d = _code_values("distorted", distorted, bit_depth)
     slopes = torch.empty(distorted.shape, dtype=torch.float32, device=distorted.device) if needs_slopes else None
-    memory = vmafgpu._MEMORY["host" if device[0] == "cpu" else "device"]
-    score, scores = vmafgpu._T["vmafgpu_score"](), []  # type: Any, List[float]
-
-    def frame(at: int, side: int, n: int) -> Any:
-        if not 0 <= n < count:
-            return None
-        tensor = sides[side][n]
-        context.pictures[at].fill(vmafgpu.View(tensor.data_ptr(), (height, width), None, _KINDS[tensor.dtype], device,
-                                              tensor, stream))
-        return context.pictures[at].pointer
-
-    with scorer._guard:
-        if device[0] != "cpu":
-            scorer._check(lib.vmafgpu_after_stream(scorer._v, None if stream == 1 else stream))
-        for n in range(count):
-            around = [frame(2, 0, n - 1), frame(3, 0, n + 1)] if is_clip else [None, None]
-            scorer._check(lib.vmafgpu_edit_begin(scorer._v, frame(0, 0, n), frame(1, 1, n), *around, score))
-            scores.append(score.score)
-            if slopes is not None:
-                to = ctypes.cast(slopes[n].data_ptr(), ctypes.POINTER(ctypes.c_float))
-                scorer._check(lib.vmafgpu_edit_slopes(scorer._v, to, 0, memory))
-    return torch.tensor(scores, dtype=torch.float64, device=distorted.device), slopes
+    stream = 0 if device[0] == "cpu" else torch.cuda.current_stream(distorted.device).cuda_stream
+    scores = context.score(r.data_ptr(), d.data_ptr(), count, 0 if slopes is None else slopes.data_ptr(), stream)
+    for name, most in (("reference", most_r), ("distorted", most_d)):
+        if most is not None and not math.isfinite(most.item()):
+            raise ValueError("%s: contains values that are not finite" % name)
+    return torch.tensor(scores, dtype=torch.float64).to(distorted.device, non_blocking=True), slopes
 
 class _Score(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int, is_clip: bool, model: Any,
                 threads: int) -> torch.Tensor:
-        scores, slopes = _measure(reference, distorted, bit_depth, is_clip, model, threads, ctx.needs_input_grad[1])
+        flat = (-1,) + distorted.shape[-2:]
+        scores, slopes = _measure(reference.detach().reshape(flat), distorted.detach().reshape(flat), bit_depth,
+                                  is_clip, model, threads, ctx.needs_input_grad[1])
         ctx.save_for_backward(*([] if slopes is None else [slopes]))
-        ctx.scale, ctx.type = 2 ** bit_depth - 1, distorted.dtype
+        ctx.scale, ctx.type, ctx.shape = 2 ** bit_depth - 1, distorted.dtype, distorted.shape
         return scores
 
     @staticmethod
@@ -133,7 +205,7 @@ class _Score(torch.autograd.Function):
     def backward(ctx: Any, by_score: torch.Tensor) -> Any:
         slopes, = ctx.saved_tensors
         by_sample = slopes * (by_score * ctx.scale).to(slopes.dtype)[:, None, None]
-        return None, by_sample.to(ctx.type), None, None, None, None
+        return None, by_sample.to(ctx.type).view(ctx.shape), None, None, None, None
 
 def torch_score(reference: torch.Tensor, distorted: torch.Tensor, *, bit_depth: int = 8, is_clip: bool = False,
                 model: Any = "vmaf_v0.6.1", threads: int = 0) -> torch.Tensor:
@@ -147,12 +219,10 @@ def torch_score(reference: torch.Tensor, distorted: torch.Tensor, *, bit_depth: 
                          "(pictures, 1, height, width), not %s" % (shape,))
     if not 8 <= bit_depth <= 16:
         raise ValueError("bit_depth: must be 8 to 16, not %s" % bit_depth)
-    flat = (-1,) + shape[-2:]
     apply, compiler = _Score.apply, getattr(torch, "compiler", None)  # type: Any, Any
     if compiler and "torch._dynamo" in sys.modules:     # torch.compile() cannot trace calls of the library
         apply = compiler.disable(apply)
-    scores: torch.Tensor = apply(reference.reshape(flat), distorted.reshape(flat), bit_depth, bool(is_clip), model,
-                                 threads)
+    scores: torch.Tensor = apply(reference, distorted, bit_depth, bool(is_clip), model, threads)
     return scores
 
 def torch_loss(reference: torch.Tensor, distorted: torch.Tensor, **options: Any) -> torch.Tensor:

@@ -35,7 +35,7 @@ import os
 import re
 import sys
 import threading
-from typing import Any, List, Optional, Tuple
+from typing import Any, Callable, Iterable, List, Optional, Tuple
 
 import torch
 
@@ -46,78 +46,108 @@ _CONTEXTS = 8                       # number of contexts that are kept for later
 _FLOATS = ctypes.POINTER(ctypes.c_float)
 
 class _Context:
-    """Scores batches of pictures and computes their slopes. Pictures of a batch are queued on a GPU one after another,
-    and the host waits once, for all of them."""
+    """Scores batches of pictures and computes their slopes. The pictures of a batch are queued on a GPU, and the host
+    waits once, for all of them."""
     def __init__(self, shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, model: Any, threads: int,
                  is_clip: bool, **gpu: Any) -> None:
-        is_on_gpu = device[0] != "cpu"
-        options: Any = dict(chroma="400", bit_depth=bit_depth, backend=device[0], threads=threads)
-        if is_on_gpu:
+        self.stream: Optional[Callable[..., int]] = None
+        self.slopes: Any = None
+        options: Any = dict(chroma="400", bit_depth=bit_depth, backend=device[0], threads=threads, on_log=_log)
+        if device[0] != "cpu":
+            self.stream = vmafgpu.lib.vmafgpu_after_stream
             options["gpu"] = dict(gpu, device=device[1], frame_memory="device")
         entry = dict(model) if isinstance(model, dict) else {"version": os.fspath(model)}
         if not is_clip:
             entry["options"] = _without_motion(entry.get("options"))
-        # With `live`, a pair does not wait for the next pair. On a GPU, slopes require this. Of a clip, every second
-        # pair is then the neighbour that determines the motion of a picture; it gets no score.
-        self.motion = None
-        if is_clip and is_on_gpu:
-            small = dict(options, gpu=dict(options["gpu"], batch=8, queue_depth=2))
-            self.motion = vmafgpu.Scorer(shape[1], shape[0], features="motion", features_only=1, **small)
-            options["subsample"] = 2
-        self.scorer = vmafgpu.Scorer(shape[1], shape[0], models=[entry], slopes=1, live=is_on_gpu or not is_clip,
-                                     on_log=_log, **options)
-        if is_clip and is_on_gpu and vmafgpu.lib.vmafgpu_preceding_count(self.scorer._v) > 1:
-            raise ValueError("is_clip: the motion of this model depends on more than the neighbouring pictures, which "
-                             "is not supported on a GPU")
-        self.memory = vmafgpu._MEMORY["device" if is_on_gpu else "host"]
+        options["models"], self.size = [entry], shape[::-1]
+        if not is_clip or not self.stream:
+            self.scorer = self.slopes = vmafgpu.Scorer(*self.size, slopes=1, live=not is_clip, **options)
+        else:       # slopes on a GPU require `live` or edits; _clip_slopes() opens a context for them
+            self.scorer = vmafgpu.Scorer(*self.size, **dict(options, gpu=dict(options["gpu"], batch=8, queue_depth=2)))
+        self.options = options
+        self.memory = vmafgpu._MEMORY["device" if self.stream else "host"]
         row = shape[1] * (1 if bit_depth == 8 else 2)
-        self.pair = [vmafgpu._T["vmafgpu_frame"](pitch=(row, 0, 0), memory=self.memory) for _ in range(2)]
+        self.frames = [vmafgpu._T["vmafgpu_frame"](pitch=(row, 0, 0), memory=self.memory) for _ in range(4)]
         self.picture, self.plane = row * shape[0], 4 * shape[0] * shape[1]      # sizes in bytes
-        self.is_on_gpu = is_on_gpu
 
     def score(self, reference: int, distorted: int, count: int, slopes: int, stream: int) -> List[float]:
-        """Returns the scores of `count` pictures, and writes their slopes. Frames and slopes are packed planes, of
-        which the addresses are given; `slopes` can be 0. The work that is queued on `stream` precedes that of the
-        library."""
-        used = [scorer for scorer in (self.scorer, self.motion) if scorer]
+        """Returns the scores of `count` pictures, and writes their slopes. The arguments are the addresses of packed
+        pictures and slopes. No slopes are computed if their address is 0. The work that is queued on `stream` precedes
+        that of the library."""
         with contextlib.ExitStack() as stack:
-            for scorer in used:
-                stack.enter_context(scorer._guard)
-                stack.callback(vmafgpu.lib.vmafgpu_reset, scorer._v)    # waits for the GPU if a call has failed
-                if self.is_on_gpu:
-                    scorer._check(vmafgpu.lib.vmafgpu_after_stream(scorer._v, stream or None))
-            if self.motion:     # is computed while the first picture is scored
-                for n in range(count):
-                    self._push(self.motion, reference, reference, n, n)
+            self._enter(stack, self.scorer, stream)
+            if slopes and self.slopes is not self.scorer:
+                return self._clip_slopes(reference, distorted, count, slopes, stream, stack)
             for n in range(count):
-                if n and self.motion:
-                    if n == 1:
-                        before = self._collect(self.motion, count, True)
-                    other = n - 1 if n + 1 == count or before[n] <= before[n + 1] else n + 1
-                    self._push(self.scorer, reference, reference, other, other)
-                if slopes:
-                    to = ctypes.cast(slopes + n * self.plane, _FLOATS)
-                    self.scorer._check(vmafgpu.lib.vmafgpu_slopes_next(self.scorer._v, to, 0, self.memory))
-                self._push(self.scorer, reference, distorted, n, n)
-            return self._collect(self.scorer, count, False)
+                self._push(self.scorer, self._frame(0, reference, n), self._frame(1, distorted, n), slopes, n)
+            return [score for score, _ in self._collect(self.scorer, range(count))]
 
-    def _push(self, scorer: Any, reference: int, distorted: int, m: int, n: int) -> None:
-        r, d = self.pair
-        r.data[0], d.data[0] = reference + m * self.picture, distorted + n * self.picture
-        scorer._check(vmafgpu.lib.vmafgpu_push(scorer._v, r, d))
+    def _clip_slopes(self, reference: int, distorted: int, count: int, slopes: int, stream: int,
+                     stack: contextlib.ExitStack) -> List[float]:
+        """Like score(), for a clip on a GPU. The motion of a picture is the smaller of two differences: between its
+        reference and the previous reference, and between the next reference and its own. Pictures of the first kind
+        are live pairs: each follows a pair that `subsample` leaves out, which contains the previous reference. Pictures
+        of the second kind must be the base of edits, for each of which the host waits."""
+        lib, v = vmafgpu.lib, self.scorer._v
+        if lib.vmafgpu_preceding_count(v) > 1:
+            raise ValueError("model: its motion depends on more than three pictures, so slopes of clips require the CPU")
+        if self.slopes is None:
+            self.slopes = vmafgpu.Scorer(*self.size, slopes=1, live=1, subsample=2, max_edit_size=1, **self.options)
+        self._enter(stack, self.slopes, stream)
+        r, d, before, after = range(4)
+        for n in range(count):
+            self._push(self.scorer, self._frame(r, reference, n), self._frame(d, distorted, n), 0, n)
+        scores: List[float] = []
+        differences, live = [0.0] * count, []  # type: List[float], List[int]
+        for n in range(count):
+            if n == 1:      # the GPU computes the slopes of the first picture meanwhile
+                scores, differences = map(list, zip(*self._collect(self.scorer, range(count))))
+            if 0 < n < count - 1 and differences[n + 1] < differences[n]:
+                continue
+            if n:
+                previous = self._frame(before, reference, n - 1)
+                self._push(self.slopes, previous, previous, 0, n)
+            self._push(self.slopes, self._frame(r, reference, n), self._frame(d, distorted, n), slopes, n)
+            live.append(n)
+        again = [score for score, _ in self._collect(self.slopes, live)]
+        for n in [n for n in range(count) if n not in live]:
+            around = self._frame(before, reference, n - 1), self._frame(after, reference, n + 1)
+            self.slopes._check(lib.vmafgpu_edit_begin(self.slopes._v, self._frame(r, reference, n),
+                                                      self._frame(d, distorted, n), *around, None))
+            self.slopes._check(lib.vmafgpu_edit_slopes(self.slopes._v, self._floats(slopes, n), 0, self.memory))
+        return scores or again
+
+    def _enter(self, stack: contextlib.ExitStack, scorer: Any, stream: int) -> None:
+        stack.enter_context(scorer._guard)
+        stack.callback(vmafgpu.lib.vmafgpu_reset, scorer._v)    # also waits for the GPU if a call has failed
+        if self.stream:
+            scorer._check(self.stream(scorer._v, stream or None))
+
+    def _frame(self, which: int, address: int, n: int) -> Any:
+        self.frames[which].data[0] = address + n * self.picture
+        return self.frames[which]
+
+    def _floats(self, slopes: int, n: int) -> Any:
+        return ctypes.cast(slopes + n * self.plane, _FLOATS)
+
+    def _push(self, scorer: Any, reference: Any, distorted: Any, slopes: int, n: int) -> None:
+        if slopes:
+            scorer._check(vmafgpu.lib.vmafgpu_slopes_next(scorer._v, self._floats(slopes, n), 0, self.memory))
+        scorer._check(vmafgpu.lib.vmafgpu_push(scorer._v, reference, distorted))
 
     @staticmethod
-    def _collect(scorer: Any, count: int, is_motion: bool) -> List[float]:
-        """Waits, and returns the scores, or the sums of absolute differences between a picture and the one before."""
-        lib, v, score = vmafgpu.lib, scorer._v, vmafgpu._T["vmafgpu_score"]()
-        lib.vmafgpu_flush(v)    # fails if a picture has no score
-        values = []
-        for n in range(count):
+    def _collect(scorer: Any, pictures: Iterable[int]) -> List[Tuple[float, float]]:
+        """Ends the clip and waits. Returns the score of each picture, and the difference between its reference and the
+        previous reference."""
+        lib, v, score, values = vmafgpu.lib, scorer._v, vmafgpu._T["vmafgpu_score"](), []
+        difference = next((i for i, name in enumerate(scorer.columns) if "motion_sad_score" in name), 0)
+        lib.vmafgpu_flush(v)        # fails if a picture has no score
+        for n in pictures:
             result = lib.vmafgpu_next_score(v, score)
             if result:
                 message = re.sub("^frame [0-9]+: ", "", lib.vmafgpu_last_error(v).decode())
                 raise vmafgpu.Error(result, "picture %d: %s" % (n, message))
-            values.append(score.values[0] if is_motion else score.score)
+            values.append((score.score, score.values[difference]))
         return values
 
 def _without_motion(options: Any) -> Any:

@@ -976,8 +976,8 @@ class Simulated(unittest.TestCase):
 
     @unittest.skipUnless(torch, "PyTorch is not installed")
     def test_torch(self):
-        """The context of the PyTorch loss: scores and slopes have the bits of the CPU. The first step uses frames whose
-        copies are only queued."""
+        """The context of the PyTorch loss: scores and slopes have the bits of the CPU. The copies of the distorted frames
+        are only queued when a step begins."""
         import vmafgpu_torch
         pictures = Torch()
         pictures.setUp()
@@ -986,7 +986,14 @@ class Simulated(unittest.TestCase):
         for name, bit_depth in (("cuda", 8), ("cuda", 10), ("hip", 8)):
             driver, gpu = self.gpu(name)
             sides = [b"".join(pictures.frames(side[list(order)], bit_depth)) for side in (pictures.r, pictures.d)]
-            r, d = map(driver.copy, sides)
+            r, d, stream = driver.copy(sides[0]), driver.copy(bytes(len(sides[1]))), None
+            if name == "cuda":
+                pinned, size, stream = ctypes.c_void_p(), ctypes.c_size_t(len(sides[1])), ctypes.c_void_p()
+                self.assertEqual(driver.library.cuStreamCreate(ctypes.byref(stream), 1), 0)
+                self.assertEqual(driver.library.cuMemHostAlloc(ctypes.byref(pinned), size, 0), 0)
+                ctypes.memmove(pinned, sides[1], len(sides[1]))
+            else:
+                d = driver.copy(sides[1])
             for is_clip in (False, True):
                 context = vmafgpu_torch._Context((96, 128), (name, 0), bit_depth, "vmaf_v0.6.1", 1, is_clip, **gpu)
                 for count in (6, 2, 1):
@@ -996,7 +1003,11 @@ class Simulated(unittest.TestCase):
                     expected.sum().backward()
                     slopes = driver.copy(bytes(4 * count * 96 * 128))
                     for _ in range(2):
-                        got = context.score(r, d, count, slopes, 0)
+                        if stream:
+                            self.assertEqual(driver.library.cuMemcpyHtoD_v2(ctypes.c_uint64(d), sides[0], size), 0)
+                            self.assertEqual(
+                                driver.library.cuMemcpyHtoDAsync_v2(ctypes.c_uint64(d), pinned, size, stream), 0)
+                        got = context.score(r, d, count, slopes, stream.value if stream else 0)
                         self.assertEqual(bits(got), bits(expected.tolist()), (name, bit_depth, is_clip, count))
                     self.assertEqual(bits(context.score(r, d, count, 0, 0)), bits(got))
                     read = torch.frombuffer(bytearray(driver.read(slopes, 4 * count * 96 * 128)), dtype=torch.float32)

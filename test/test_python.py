@@ -976,8 +976,8 @@ class Simulated(unittest.TestCase):
 
     @unittest.skipUnless(torch, "PyTorch is not installed")
     def test_torch(self):
-        """The context of the PyTorch loss: scores and slopes have the bits of the CPU. The copies of the distorted frames
-        are only queued when a step begins."""
+        """The context of the PyTorch loss: scores and slopes have the bits of the CPU. The copies of the distorted
+        frames are only queued when a step begins."""
         import vmafgpu_torch
         pictures = Torch()
         pictures.setUp()

@@ -4,11 +4,11 @@
 
 Needs PyTorch, the shared library in BUILD (`make shared`) and, for a GPU, the kernels (`make blobs`). Clips have 8
 bits; the default is a generated clip. Scores on a GPU must have the bits of the CPU, and gradients, too. A step is
-measured with batches of independent pictures, and with a clip. If vmaf-torch can be imported (from PyPI, `pip download --no-deps vmaf-torch`, unpacked to a folder in PYTHONPATH), the
-gradients of both are compared, and the time per step is printed for both; times do not decide whether the test
-passes. A few samples differ much, because the integer arithmetic of libvmaf decides differently where the directions
-of ADM are nearly equal. pandas and yuvio, which vmaf-torch imports but does not need for a loss, are replaced by
-empty modules."""
+measured with batches of independent pictures, and with a clip. If vmaf-torch can be imported (from PyPI, `pip download
+--no-deps vmaf-torch`, unpacked to a folder in PYTHONPATH), the gradients of both are compared, and the time per step is
+printed for both; times do not decide whether the test passes. A few samples differ much, because the integer arithmetic
+of libvmaf decides differently where the directions of ADM are nearly equal. pandas and yuvio, which vmaf-torch imports
+but does not need for a loss, are replaced by empty modules."""
 import glob
 import importlib.machinery
 import os

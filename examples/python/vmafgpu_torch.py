@@ -90,7 +90,7 @@ class _Context:
         of the second kind must be the base of edits, for each of which the host waits."""
         lib, v = vmafgpu.lib, self.scorer._v
         if lib.vmafgpu_preceding_count(v) > 1:
-            raise ValueError("model: its motion depends on more than three pictures, so slopes of clips require the CPU")
+            raise ValueError("is_clip: the motion of this model depends on more than three pictures; use the CPU")
         if self.slopes is None:
             self.slopes = vmafgpu.Scorer(*self.size, slopes=1, live=1, subsample=2, max_edit_size=1, **self.options)
         self._enter(stack, self.slopes, stream)

@@ -4,7 +4,7 @@
 
 Needs PyTorch, the shared library in BUILD (`make shared`) and, for a GPU, the kernels (`make blobs`). Clips have 8
 bits; the default is a generated clip. Scores on a GPU must have the bits of the CPU, and gradients, too. A step is
-measured with batches of independent pictures, and with a clip. If vmaf-torch can be imported (from PyPI, `pip download
+measured with batches of independent pictures, and with a clip; DEVICES=cuda measures only the GPU. If vmaf-torch can be imported (from PyPI, `pip download
 --no-deps vmaf-torch`, unpacked to a folder in PYTHONPATH), the gradients of both are compared, and the time per step is
 printed for both; times do not decide whether the test passes. A few samples differ much, because the integer arithmetic
 of libvmaf decides differently where the directions of ADM are nearly equal. pandas and yuvio, which vmaf-torch imports
@@ -104,9 +104,10 @@ def cosine(a, b):
 
 clips = [(os.path.basename(a), read(a), read(b)) for a, b in zip(arguments[::2], arguments[1::2])]
 clips = clips or [("generated, 1080p", *generated())]
-devices = ["cpu"] + ["cuda"] * torch.cuda.is_available()
-if len(devices) == 1:
+devices = os.environ.get("DEVICES", "cpu cuda").split()
+if "cuda" in devices and not torch.cuda.is_available():
     print("skipped: GPU (PyTorch finds none)")
+    devices.remove("cuda")
 for device in devices:
     name = torch.cuda.get_device_name() if device == "cuda" else "CPU, %d threads" % torch.get_num_threads()
     batches = (1, 4, 8) if device == "cuda" else (4,)

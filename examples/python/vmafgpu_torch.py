@@ -33,7 +33,6 @@ import logging
 import math
 import os
 import re
-import sys
 import threading
 from typing import Any, Callable, Iterable, List, Optional, Tuple
 
@@ -178,22 +177,25 @@ def _context(shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, mo
             _contexts.popitem(last=False)
     return context
 
-def _code_values(what: str, tensor: torch.Tensor, bit_depth: int) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
-    """Returns packed code values of type uint8 or int16, and the largest magnitude of floats: NaN if they contain NaN.
-    This number is on its way to the host; it arrives with the scores."""
-    kept, most = torch.uint8 if bit_depth == 8 else torch.int16, 2 ** bit_depth - 1
-    if tensor.is_floating_point():
-        if tensor.is_cuda:
-            largest = torch.linalg.vector_norm(tensor, math.inf).to("cpu", non_blocking=True)
-        else:       # vector_norm() takes many times as long
-            largest = torch.stack(torch.aminmax(tensor)).abs().amax()
-        wide = tensor if tensor.dtype == torch.float64 else tensor.float()
-        whole = (wide * most).clamp_(0, most).round_()
-        return (whole.to(torch.int32) if bit_depth == 16 else whole).to(kept).contiguous(), largest
-    if tensor.dtype != kept and (bit_depth == 8 or tensor.dtype != getattr(torch, "uint16", kept)):
+def _code_values(side: torch.Tensor, bit_depth: int) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
+    """Returns packed code values of type uint8 or int16. The second value is finite if all floats are; it is on its way
+    to the host and arrives with the scores."""
+    kept, most, largest = torch.uint8 if bit_depth == 8 else torch.int16, 2 ** bit_depth - 1, None
+    if side.is_floating_point():
+        wide = side if side.dtype == torch.float64 else side.float()
+        if side.is_cuda:
+            largest = torch.linalg.vector_norm(wide.flatten(1), math.inf, 1).to("cpu", non_blocking=True)
+        else:       # on the CPU, vector_norm() takes many times as long
+            largest = torch.stack(torch.aminmax(wide)).abs().amax()[None]
+        side = (wide * most).clamp_(0, most).round_()
+        side = (side.to(torch.int32) if bit_depth == 16 else side).to(kept)
+    return (side if side.dtype == kept else side.view(kept)).contiguous(), largest
+
+def _check_type(name: str, side: torch.Tensor, bit_depth: int) -> None:
+    kept = (torch.uint8,) if bit_depth == 8 else (torch.int16, getattr(torch, "uint16", torch.int16))
+    if not side.is_floating_point() and side.dtype not in kept:
         raise TypeError("%s: must have a floating-point type or, with bit_depth=%d, the type %s, not %s"
-                        % (what, bit_depth, "uint8" if bit_depth == 8 else "int16 or uint16", tensor.dtype))
-    return tensor.view(kept).contiguous() if tensor.dtype != kept else tensor.contiguous(), None
+                        % (name, bit_depth, "uint8" if bit_depth == 8 else "int16 or uint16", side.dtype))
 
 def _device(tensor: torch.Tensor) -> Tuple[str, int]:
     kind = tensor.device.type
@@ -205,41 +207,51 @@ def _device(tensor: torch.Tensor) -> Tuple[str, int]:
 
 def _measure(reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int, is_clip: bool, model: Any,
              threads: int, needs_slopes: bool) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
-    """Returns the scores of pictures of shape (pictures, height, width), and their slopes."""
+    """Returns the scores of pictures of shape (pictures, height, width), on the CPU, and their slopes."""
     count, height, width = distorted.shape
     device = _device(distorted)
     context = _context((height, width), device, bit_depth, model, threads or torch.get_num_threads(), is_clip)
-    r, most_r = _code_values("reference", reference, bit_depth)
-    d, most_d = _code_values("distorted", distorted, bit_depth)
+    names, sides = ("reference", "distorted"), (reference, distorted)
+    for name, side in zip(names, sides):
+        _check_type(name, side, bit_depth)
+    if device[0] != "cpu" and distorted.is_floating_point() and reference.dtype == distorted.dtype:
+        # Half as many operations: for small pictures, launching an operation takes longer than executing it.
+        codes, largest = _code_values(torch.stack(sides), bit_depth)
+        r, d, extremes = codes[0], codes[1], largest.unbind() if largest is not None else ()  # type: Any, Any, Any
+    else:
+        (r, most_r), (d, most_d) = (_code_values(side, bit_depth) for side in sides)
+        extremes = most_r, most_d
     slopes = torch.empty(distorted.shape, dtype=torch.float32, device=distorted.device) if needs_slopes else None
     stream = 0 if device[0] == "cpu" else torch.cuda.current_stream(distorted.device).cuda_stream
     scores = context.score(r.data_ptr(), d.data_ptr(), count, 0 if slopes is None else slopes.data_ptr(), stream)
-    for name, most in (("reference", most_r), ("distorted", most_d)):
-        if most is not None and not math.isfinite(most.item()):
+    for name, extreme in zip(names, extremes):
+        if extreme is not None and not all(map(math.isfinite, extreme.view(-1).tolist())):
             raise ValueError("%s: contains values that are not finite" % name)
-    return torch.tensor(scores, dtype=torch.float64).to(distorted.device, non_blocking=True), slopes
+    return torch.tensor(scores, dtype=torch.float64), slopes
 
 class _Score(torch.autograd.Function):
+    """The scores or, if `is_loss` is set, 100 minus their mean."""
     @staticmethod
-    def forward(ctx: Any, reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int, is_clip: bool, model: Any,
-                threads: int) -> torch.Tensor:
+    def forward(ctx: Any, reference: torch.Tensor, distorted: torch.Tensor, is_loss: bool, bit_depth: int,
+                is_clip: bool, model: Any, threads: int) -> torch.Tensor:
         flat = (-1,) + distorted.shape[-2:]
         scores, slopes = _measure(reference.detach().reshape(flat), distorted.detach().reshape(flat), bit_depth,
                                   is_clip, model, threads, ctx.needs_input_grad[1])
         ctx.save_for_backward(*([] if slopes is None else [slopes]))
-        ctx.scale, ctx.type, ctx.shape = 2 ** bit_depth - 1, distorted.dtype, distorted.shape
-        return scores
+        ctx.count, ctx.scale = len(scores) if is_loss else 0, 2 ** bit_depth - 1
+        ctx.type, ctx.shape = distorted.dtype, distorted.shape
+        return (100 - scores.mean() if is_loss else scores).to(distorted.device, non_blocking=True)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, by_score: torch.Tensor) -> Any:
+    def backward(ctx: Any, by_output: torch.Tensor) -> Any:
         slopes, = ctx.saved_tensors
-        by_sample = slopes * (by_score * ctx.scale).to(slopes.dtype)[:, None, None]
-        return None, by_sample.to(ctx.type).view(ctx.shape), None, None, None, None
+        by_score = by_output / -ctx.count if ctx.count else by_output[:, None, None]
+        by_sample = slopes * (by_score * ctx.scale).to(slopes.dtype)
+        return None, by_sample.to(ctx.type).view(ctx.shape), None, None, None, None, None
 
-def torch_score(reference: torch.Tensor, distorted: torch.Tensor, *, bit_depth: int = 8, is_clip: bool = False,
-                model: Any = "vmaf_v0.6.1", threads: int = 0) -> torch.Tensor:
-    """Returns the scores of all pictures, of type float64: the bits of the library. See the module."""
+def _apply(reference: torch.Tensor, distorted: torch.Tensor, is_loss: bool, bit_depth: int = 8, is_clip: bool = False,
+           model: Any = "vmaf_v0.6.1", threads: int = 0) -> torch.Tensor:
     if reference.shape != distorted.shape or reference.device != distorted.device:
         raise ValueError("distorted: must have the shape and the device of the reference, %s on %s, not %s on %s"
                          % (tuple(reference.shape), reference.device, tuple(distorted.shape), distorted.device))
@@ -250,11 +262,17 @@ def torch_score(reference: torch.Tensor, distorted: torch.Tensor, *, bit_depth: 
     if not 8 <= bit_depth <= 16:
         raise ValueError("bit_depth: must be 8 to 16, not %s" % bit_depth)
     apply, compiler = _Score.apply, getattr(torch, "compiler", None)  # type: Any, Any
-    if compiler and "torch._dynamo" in sys.modules:     # torch.compile() cannot trace calls of the library
+    if compiler and compiler.is_compiling():        # torch.compile() cannot trace calls of the library
         apply = compiler.disable(apply)
-    scores: torch.Tensor = apply(reference, distorted, bit_depth, bool(is_clip), model, threads)
-    return scores
+    result: torch.Tensor = apply(reference, distorted, is_loss, bit_depth, bool(is_clip), model, threads)
+    return result
 
-def torch_loss(reference: torch.Tensor, distorted: torch.Tensor, **options: Any) -> torch.Tensor:
-    """Returns 100 minus the mean score, for optimisers that minimise. `options` are those of torch_score()."""
-    return 100 - torch_score(reference, distorted, **options).mean()
+def torch_score(reference: torch.Tensor, distorted: torch.Tensor, *, bit_depth: int = 8, is_clip: bool = False,
+                model: Any = "vmaf_v0.6.1", threads: int = 0) -> torch.Tensor:
+    """Returns the scores of all pictures, of type float64: the bits of the library. See the module."""
+    return _apply(reference, distorted, False, bit_depth, is_clip, model, threads)
+
+def torch_loss(reference: torch.Tensor, distorted: torch.Tensor, *, bit_depth: int = 8, is_clip: bool = False,
+               model: Any = "vmaf_v0.6.1", threads: int = 0) -> torch.Tensor:
+    """Returns 100 minus the mean score, for optimisers that minimise. The mean is computed on the CPU."""
+    return _apply(reference, distorted, True, bit_depth, is_clip, model, threads)

@@ -27,14 +27,13 @@ the functions return when the scores and the slopes are complete. The host waits
 of pictures takes less time than separate calls.
 """
 import collections
-import contextlib
 import ctypes
 import logging
 import math
 import os
 import re
 import threading
-from typing import Any, Callable, Iterable, List, Optional, Tuple
+from typing import Any, List, Optional, Tuple
 
 import torch
 
@@ -49,105 +48,44 @@ class _Context:
     waits once, for all of them."""
     def __init__(self, shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, model: Any, threads: int,
                  is_clip: bool, **gpu: Any) -> None:
-        self.stream: Optional[Callable[..., int]] = None
-        self.slopes: Any = None
-        options: Any = dict(chroma="400", bit_depth=bit_depth, backend=device[0], threads=threads, on_log=_log)
-        if device[0] != "cpu":
-            self.stream = vmafgpu.lib.vmafgpu_after_stream
-            options["gpu"] = dict(gpu, device=device[1], frame_memory="device")
+        self.is_on_gpu = device[0] != "cpu"
+        options: Any = {"gpu": dict(gpu, device=device[1], frame_memory="device")} if self.is_on_gpu else {}
         entry = dict(model) if isinstance(model, dict) else {"version": os.fspath(model)}
         if not is_clip:
             entry["options"] = _without_motion(entry.get("options"))
-        options["models"], self.size = [entry], shape[::-1]
-        if not is_clip or not self.stream:
-            self.scorer = self.slopes = vmafgpu.Scorer(*self.size, slopes=1, live=not is_clip, **options)
-        else:       # slopes on a GPU require `live` or edits; _clip_slopes() opens a context for them
-            self.scorer = vmafgpu.Scorer(*self.size, **dict(options, gpu=dict(options["gpu"], batch=8, queue_depth=2)))
-        self.options = options
-        self.memory = vmafgpu._MEMORY["device" if self.stream else "host"]
+        self.scorer = vmafgpu.Scorer(shape[1], shape[0], models=[entry], chroma="400", bit_depth=bit_depth,
+                                     backend=device[0], threads=threads, slopes=1, live=not is_clip, on_log=_log,
+                                     **options)
+        self.memory = vmafgpu._MEMORY["device" if self.is_on_gpu else "host"]
         row = shape[1] * (1 if bit_depth == 8 else 2)
-        self.frames = [vmafgpu._T["vmafgpu_frame"](pitch=(row, 0, 0), memory=self.memory) for _ in range(4)]
+        self.pair = [vmafgpu._T["vmafgpu_frame"](pitch=(row, 0, 0), memory=self.memory) for _ in range(2)]
         self.picture, self.plane = row * shape[0], 4 * shape[0] * shape[1]      # sizes in bytes
 
     def score(self, reference: int, distorted: int, count: int, slopes: int, stream: int) -> List[float]:
         """Returns the scores of `count` pictures, and writes their slopes. The arguments are the addresses of packed
         pictures and slopes. No slopes are computed if their address is 0. The work that is queued on `stream` precedes
         that of the library."""
-        with contextlib.ExitStack() as stack:
-            self._enter(stack, self.scorer, stream)
-            if slopes and self.slopes is not self.scorer:
-                return self._clip_slopes(reference, distorted, count, slopes, stream, stack)
-            for n in range(count):
-                self._push(self.scorer, self._frame(0, reference, n), self._frame(1, distorted, n), slopes, n)
-            return [score for score, _ in self._collect(self.scorer, range(count))]
-
-    def _clip_slopes(self, reference: int, distorted: int, count: int, slopes: int, stream: int,
-                     stack: contextlib.ExitStack) -> List[float]:
-        """Like score(), for a clip on a GPU. The motion of a picture is the smaller of two differences: between its
-        reference and the previous reference, and between the next reference and its own. Pictures of the first kind
-        are live pairs: each follows a pair that `subsample` leaves out, which contains the previous reference. Pictures
-        of the second kind must be the base of edits, for each of which the host waits."""
-        lib, v = vmafgpu.lib, self.scorer._v
-        if lib.vmafgpu_preceding_count(v) > 1:
-            raise ValueError("is_clip: the motion of this model depends on more than three pictures; use the CPU")
-        if self.slopes is None:
-            self.slopes = vmafgpu.Scorer(*self.size, slopes=1, live=1, subsample=2, max_edit_size=1, **self.options)
-        self._enter(stack, self.slopes, stream)
-        r, d, before, after = range(4)
-        for n in range(count):
-            self._push(self.scorer, self._frame(r, reference, n), self._frame(d, distorted, n), 0, n)
-        scores: List[float] = []
-        differences, live = [0.0] * count, []  # type: List[float], List[int]
-        for n in range(count):
-            if n == 1:      # the GPU computes the slopes of the first picture meanwhile
-                scores, differences = map(list, zip(*self._collect(self.scorer, range(count))))
-            if 0 < n < count - 1 and differences[n + 1] < differences[n]:
-                continue
-            if n:
-                previous = self._frame(before, reference, n - 1)
-                self._push(self.slopes, previous, previous, 0, n)
-            self._push(self.slopes, self._frame(r, reference, n), self._frame(d, distorted, n), slopes, n)
-            live.append(n)
-        again = [score for score, _ in self._collect(self.slopes, live)]
-        for n in [n for n in range(count) if n not in live]:
-            around = self._frame(before, reference, n - 1), self._frame(after, reference, n + 1)
-            self.slopes._check(lib.vmafgpu_edit_begin(self.slopes._v, self._frame(r, reference, n),
-                                                      self._frame(d, distorted, n), *around, None))
-            self.slopes._check(lib.vmafgpu_edit_slopes(self.slopes._v, self._floats(slopes, n), 0, self.memory))
-        return scores or again
-
-    def _enter(self, stack: contextlib.ExitStack, scorer: Any, stream: int) -> None:
-        stack.enter_context(scorer._guard)
-        stack.callback(vmafgpu.lib.vmafgpu_reset, scorer._v)    # also waits for the GPU if a call has failed
-        if self.stream:
-            scorer._check(self.stream(scorer._v, stream or None))
-
-    def _frame(self, which: int, address: int, n: int) -> Any:
-        self.frames[which].data[0] = address + n * self.picture
-        return self.frames[which]
-
-    def _floats(self, slopes: int, n: int) -> Any:
-        return ctypes.cast(slopes + n * self.plane, _FLOATS)
-
-    def _push(self, scorer: Any, reference: Any, distorted: Any, slopes: int, n: int) -> None:
-        if slopes:
-            scorer._check(vmafgpu.lib.vmafgpu_slopes_next(scorer._v, self._floats(slopes, n), 0, self.memory))
-        scorer._check(vmafgpu.lib.vmafgpu_push(scorer._v, reference, distorted))
-
-    @staticmethod
-    def _collect(scorer: Any, pictures: Iterable[int]) -> List[Tuple[float, float]]:
-        """Ends the clip and waits. Returns the score of each picture, and the difference between its reference and the
-        previous reference."""
-        lib, v, score, values = vmafgpu.lib, scorer._v, vmafgpu._T["vmafgpu_score"](), []
-        difference = next((i for i, name in enumerate(scorer.columns) if "motion_sad_score" in name), 0)
-        lib.vmafgpu_flush(v)        # fails if a picture has no score
-        for n in pictures:
-            result = lib.vmafgpu_next_score(v, score)
-            if result:
-                message = re.sub("^frame [0-9]+: ", "", lib.vmafgpu_last_error(v).decode())
-                raise vmafgpu.Error(result, "picture %d: %s" % (n, message))
-            values.append((score.score, score.values[difference]))
-        return values
+        lib, v, check, (r, d), scores = vmafgpu.lib, self.scorer._v, self.scorer._check, self.pair, []
+        with self.scorer._guard:
+            try:
+                if self.is_on_gpu:
+                    check(lib.vmafgpu_after_stream(v, stream or None))
+                for n in range(count):
+                    if slopes:
+                        to = ctypes.cast(slopes + n * self.plane, _FLOATS)
+                        check(lib.vmafgpu_slopes_next(v, to, 0, self.memory))
+                    r.data[0], d.data[0] = reference + n * self.picture, distorted + n * self.picture
+                    check(lib.vmafgpu_push(v, r, d))
+                lib.vmafgpu_flush(v)        # fails if a picture has no score
+                score = vmafgpu._T["vmafgpu_score"]()
+                for n in range(count):
+                    result = lib.vmafgpu_next_score(v, score)
+                    if result:
+                        raise vmafgpu.Error(result, re.sub("^frame ", "picture ", lib.vmafgpu_last_error(v).decode()))
+                    scores.append(score.score)
+            finally:
+                lib.vmafgpu_reset(v)        # also waits for the GPU if a call has failed
+        return scores
 
 def _without_motion(options: Any) -> Any:
     """Returns the options of a model with which motion is 0."""

@@ -4,11 +4,11 @@
 
 Needs PyTorch, the shared library in BUILD (`make shared`) and, for a GPU, the kernels (`make blobs`). Clips have 8
 bits; the default is a generated clip. Scores on a GPU must have the bits of the CPU, and gradients, too. A step is
-measured with batches of independent pictures, and with a clip; DEVICES=cuda measures only the GPU. If vmaf-torch can be imported (from PyPI, `pip download
---no-deps vmaf-torch`, unpacked to a folder in PYTHONPATH), the gradients of both are compared, and the time per step is
-printed for both; times do not decide whether the test passes. A few samples differ much, because the integer arithmetic
-of libvmaf decides differently where the directions of ADM are nearly equal. pandas and yuvio, which vmaf-torch imports
-but does not need for a loss, are replaced by empty modules."""
+measured with batches of independent pictures, and with a clip. DEVICES=cuda measures only the GPU. If vmaf-torch can be
+imported (from PyPI, `pip download --no-deps vmaf-torch`, unpacked to a folder in PYTHONPATH), the gradients of both are
+compared, and the time per step is printed for both; times do not decide whether the test passes. A few samples differ
+much, because the integer arithmetic of libvmaf decides differently where the directions of ADM are nearly equal. pandas
+and yuvio, which vmaf-torch imports but does not need for a loss, are replaced by empty modules."""
 import glob
 import importlib.machinery
 import os
@@ -111,6 +111,13 @@ if "cuda" in devices and not torch.cuda.is_available():
 for device in devices:
     name = torch.cuda.get_device_name() if device == "cuda" else "CPU, %d threads" % torch.get_num_threads()
     batches = (1, 4, 8) if device == "cuda" else (4,)
+    for value in (float("nan"), float("inf")):
+        r, d = torch.rand(2, 2, 64, 64, device=device)
+        d[1, 63, 63] = value
+        try:
+            check("%s: %f is refused" % (name, value), vmafgpu.torch_loss(r, d) is None)
+        except ValueError as error:
+            check("%s: %f: %s" % (name, value, error), str(error) == "distorted: contains values that are not finite")
     for clip, r8, d8 in clips:
         for model in ("vmaf_v0.6.1", "vmaf_v0.6.1neg"):
             what = "%s, %dx%d, %s, %s" % (clip, r8.shape[2], r8.shape[1], model, name)

@@ -115,19 +115,20 @@ def _context(shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, mo
             _contexts.popitem(last=False)
     return context
 
-def _code_values(side: torch.Tensor, bit_depth: int) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
-    """Returns packed code values of type uint8 or int16. The second value is finite if all floats are; it is on its way
-    to the host and arrives with the scores."""
-    kept, most, largest = torch.uint8 if bit_depth == 8 else torch.int16, 2 ** bit_depth - 1, None
-    if side.is_floating_point():
-        wide = side if side.dtype == torch.float64 else side.float()
-        if side.is_cuda:
-            largest = torch.linalg.vector_norm(wide.flatten(1), math.inf, 1).to("cpu", non_blocking=True)
-        else:       # on the CPU, vector_norm() takes many times as long
-            largest = torch.stack(torch.aminmax(wide)).abs().amax()[None]
-        side = (wide * most).clamp_(0, most).round_()
-        side = (side.to(torch.int32) if bit_depth == 16 else side).to(kept)
-    return (side if side.dtype == kept else side.view(kept)).contiguous(), largest
+def _code_values(sides: torch.Tensor, bit_depth: int) -> Tuple[torch.Tensor, torch.Tensor]:
+    """Converts one or two sides (the first dimension). Returns packed code values of type uint8 or int16, and a number
+    per side, which is finite if all floats are. On a GPU, these numbers are on their way to the host; they arrive with
+    the scores."""
+    kept, most = torch.uint8 if bit_depth == 8 else torch.int16, 2 ** bit_depth - 1
+    if not sides.is_floating_point():
+        return (sides if sides.dtype == kept else sides.view(kept)).contiguous(), torch.zeros(len(sides))
+    wide = sides if sides.dtype == torch.float64 else sides.float()
+    if sides.is_cuda:
+        largest = torch.linalg.vector_norm(wide, math.inf, (1, 2, 3)).to("cpu", non_blocking=True)
+    else:       # on the CPU, vector_norm() takes many times as long
+        largest = torch.stack([torch.stack(torch.aminmax(side)).abs().amax() for side in wide])
+    whole = (wide * most).clamp_(0, most).round_()
+    return (whole.to(torch.int32) if bit_depth == 16 else whole).to(kept).contiguous(), largest
 
 def _check_type(name: str, side: torch.Tensor, bit_depth: int) -> None:
     kept = (torch.uint8,) if bit_depth == 8 else (torch.int16, getattr(torch, "uint16", torch.int16))
@@ -152,18 +153,16 @@ def _measure(reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int, i
     names, sides = ("reference", "distorted"), (reference, distorted)
     for name, side in zip(names, sides):
         _check_type(name, side, bit_depth)
+    groups = [side[None] for side in sides]
     if device[0] != "cpu" and distorted.is_floating_point() and reference.dtype == distorted.dtype:
-        # Half as many operations: for small pictures, launching an operation takes longer than executing it.
-        codes, largest = _code_values(torch.stack(sides), bit_depth)
-        r, d, extremes = codes[0], codes[1], largest.unbind() if largest is not None else ()  # type: Any, Any, Any
-    else:
-        (r, most_r), (d, most_d) = (_code_values(side, bit_depth) for side in sides)
-        extremes = most_r, most_d
+        groups = [torch.stack(sides)]       # half as many operations, because launching them takes most of the time
+    codes, largest = zip(*(_code_values(group, bit_depth) for group in groups))
+    r, d = (group.data_ptr() + k * count * context.picture for group in codes for k in range(len(group)))
     slopes = torch.empty(distorted.shape, dtype=torch.float32, device=distorted.device) if needs_slopes else None
     stream = 0 if device[0] == "cpu" else torch.cuda.current_stream(distorted.device).cuda_stream
-    scores = context.score(r.data_ptr(), d.data_ptr(), count, 0 if slopes is None else slopes.data_ptr(), stream)
-    for name, extreme in zip(names, extremes):
-        if extreme is not None and not all(map(math.isfinite, extreme.view(-1).tolist())):
+    scores = context.score(r, d, count, 0 if slopes is None else slopes.data_ptr(), stream)
+    for name, value in zip(names, (value for group in largest for value in group.tolist())):
+        if not math.isfinite(value):
             raise ValueError("%s: contains values that are not finite" % name)
     return torch.tensor(scores, dtype=torch.float64), slopes
 
@@ -178,14 +177,21 @@ class _Score(torch.autograd.Function):
         ctx.save_for_backward(*([] if slopes is None else [slopes]))
         ctx.count, ctx.scale = len(scores) if is_loss else 0, 2 ** bit_depth - 1
         ctx.type, ctx.shape = distorted.dtype, distorted.shape
-        return (100 - scores.mean() if is_loss else scores).to(distorted.device, non_blocking=True)
+        if is_loss:
+            return torch.full((), 100 - scores.mean().item(), dtype=torch.float64, device=distorted.device)
+        return scores.to(distorted.device, non_blocking=True)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx: Any, by_output: torch.Tensor) -> Any:
         slopes, = ctx.saved_tensors
-        by_score = by_output / -ctx.count if ctx.count else by_output[:, None, None]
-        by_sample = slopes * (by_score * ctx.scale).to(slopes.dtype)
+        if not ctx.count:
+            by_score, scale = by_output[:, None, None], ctx.scale
+        elif ctx.count & (ctx.count - 1):
+            by_score, scale = by_output / -ctx.count, ctx.scale
+        else:       # the quotient is exact, so one operation gives the same bits
+            by_score, scale = by_output, -ctx.scale / ctx.count
+        by_sample = slopes * torch.mul(by_score, scale, out=slopes.new_empty(by_score.shape))   # rounded to float32
         return None, by_sample.to(ctx.type).view(ctx.shape), None, None, None, None, None
 
 def _apply(reference: torch.Tensor, distorted: torch.Tensor, is_loss: bool, bit_depth: int = 8, is_clip: bool = False,

@@ -855,6 +855,13 @@ class Simulated(unittest.TestCase):
                 assert self.library.hipMemcpyHtoD(address, data, size) == 0
             return address.value
 
+        def read(self, address, size):
+            data, source = ctypes.create_string_buffer(size), ctypes.c_uint64(address)
+            call = getattr(self.library, "cuMemcpyDtoHAsync_v2" if self.name == "cuda" else "hipMemcpyDtoHAsync")
+            wait = getattr(self.library, "cuStreamSynchronize" if self.name == "cuda" else "hipStreamSynchronize")
+            assert call(data, source, ctypes.c_size_t(size), None) == 0 and wait(None) == 0
+            return data.raw
+
     class Tensor:
         """What CuPy and Numba have."""
         def __init__(self, address, shape, stream=None):
@@ -966,6 +973,46 @@ class Simulated(unittest.TestCase):
                                 colour=COLOUR, features="psnr", gpu=dict(gpu, frame_memory="device"))
             for column in got.columns:
                 self.assertEqual(bits(got[column]), bits(expected[column]), column)
+
+    @unittest.skipUnless(torch, "PyTorch is not installed")
+    def test_torch(self):
+        """The context of the PyTorch loss: scores and slopes have the bits of the CPU. The copies of the distorted
+        frames are only queued when a step begins."""
+        import vmafgpu_torch
+        pictures = Torch()
+        pictures.setUp()
+        # In the clip, motion is that of the next reference, of the previous reference, and of both.
+        order = (0, 1, 3, 2, 2, 3)
+        for name, bit_depth in (("cuda", 8), ("cuda", 10), ("hip", 8)):
+            driver, gpu = self.gpu(name)
+            sides = [b"".join(pictures.frames(side[list(order)], bit_depth)) for side in (pictures.r, pictures.d)]
+            r, d, stream = driver.copy(sides[0]), driver.copy(bytes(len(sides[1]))), None
+            if name == "cuda":
+                pinned, size, stream = ctypes.c_void_p(), ctypes.c_size_t(len(sides[1])), ctypes.c_void_p()
+                self.assertEqual(driver.library.cuStreamCreate(ctypes.byref(stream), 1), 0)
+                self.assertEqual(driver.library.cuMemHostAlloc(ctypes.byref(pinned), size, 0), 0)
+                ctypes.memmove(pinned, sides[1], len(sides[1]))
+            else:
+                d = driver.copy(sides[1])
+            for is_clip in (False, True):
+                context = vmafgpu_torch._Context((96, 128), (name, 0), bit_depth, "vmaf_v0.6.1", 1, is_clip, **gpu)
+                for count in (6, 2, 1):
+                    side = pictures.d[list(order[:count])].requires_grad_()
+                    expected = vmafgpu.torch_score(pictures.r[list(order[:count])], side, bit_depth=bit_depth,
+                                                   is_clip=is_clip)
+                    expected.sum().backward()
+                    slopes = driver.copy(bytes(4 * count * 96 * 128))
+                    for _ in range(2):
+                        if stream:
+                            self.assertEqual(driver.library.cuMemcpyHtoD_v2(ctypes.c_uint64(d), sides[0], size), 0)
+                            self.assertEqual(
+                                driver.library.cuMemcpyHtoDAsync_v2(ctypes.c_uint64(d), pinned, size, stream), 0)
+                        got = context.score(r, d, count, slopes, stream.value if stream else 0)
+                        self.assertEqual(bits(got), bits(expected.tolist()), (name, bit_depth, is_clip, count))
+                    self.assertEqual(bits(context.score(r, d, count, 0, 0)), bits(got))
+                    read = torch.frombuffer(bytearray(driver.read(slopes, 4 * count * 96 * 128)), dtype=torch.float32)
+                    self.assertTrue(torch.equal(read.view(side.shape) * (2 ** bit_depth - 1), side.grad),
+                                    (name, bit_depth, is_clip, count))
 
 
 if __name__ == "__main__":

@@ -3,12 +3,12 @@
     python3 test/torch_card.py BUILD [SECONDS] [REFERENCE.y4m DISTORTED.y4m]...
 
 Needs PyTorch, the shared library in BUILD (`make shared`) and, for a GPU, the kernels (`make blobs`). Clips have 8
-bits; the default is a generated clip. Scores on a GPU must have the bits of the CPU, and gradients, too. If
-vmaf-torch can be imported (from PyPI, `pip download --no-deps vmaf-torch`, unpacked to a folder in PYTHONPATH), the
-gradients of both are compared, and the time per step is printed for both; times do not decide whether the test
-passes. A few samples differ much, because the integer arithmetic of libvmaf decides differently where the directions
-of ADM are nearly equal. pandas and yuvio, which vmaf-torch imports but does not need for a loss, are replaced by
-empty modules."""
+bits; the default is a generated clip. Scores on a GPU must have the bits of the CPU, and gradients, too. A step is
+measured with batches of independent pictures, and with a clip. DEVICES=cuda measures only the GPU. If vmaf-torch can be
+imported (from PyPI, `pip download --no-deps vmaf-torch`, unpacked to a folder in PYTHONPATH), the gradients of both are
+compared, and the time per step is printed for both; times do not decide whether the test passes. A few samples differ
+much, because the integer arithmetic of libvmaf decides differently where the directions of ADM are nearly equal. pandas
+and yuvio, which vmaf-torch imports but does not need for a loss, are replaced by empty modules."""
 import glob
 import importlib.machinery
 import os
@@ -47,7 +47,7 @@ def check(what, condition):
     print("%s %s" % ("ok    " if condition else "FAILED", what), flush=True)
 
 
-def read(path, most=4):
+def read(path, most=8):
     """Returns the luma of the first frames of a y4m file with 8 bits, of type uint8."""
     with open(path, "rb") as file:
         head = file.readline().split()
@@ -62,7 +62,7 @@ def read(path, most=4):
     return torch.stack(frames)
 
 
-def generated(width=1920, height=1080, frames=2):
+def generated(width=1920, height=1080, frames=8):
     """Smooth pictures with some texture, and blurred copies."""
     source = torch.Generator().manual_seed(1)
     wide = torch.nn.functional.interpolate(torch.rand(1, 1, height // 24, width // 24, generator=source),
@@ -73,8 +73,8 @@ def generated(width=1920, height=1080, frames=2):
     return [(side * 255).round().to(torch.uint8) for side in (r, d)]
 
 
-def ours(r, d, model):
-    return vmafgpu.torch_score(r, d, is_clip=True, model=model)
+def ours(model, is_clip):
+    return lambda r, d: vmafgpu.torch_score(r, d, is_clip=is_clip, model=model)
 
 
 def step(loss, r, d):
@@ -104,35 +104,55 @@ def cosine(a, b):
 
 clips = [(os.path.basename(a), read(a), read(b)) for a, b in zip(arguments[::2], arguments[1::2])]
 clips = clips or [("generated, 1080p", *generated())]
-devices = ["cpu"] + ["cuda"] * torch.cuda.is_available()
-if len(devices) == 1:
+devices = os.environ.get("DEVICES", "cpu cuda").split()
+if "cuda" in devices and not torch.cuda.is_available():
     print("skipped: GPU (PyTorch finds none)")
+    devices.remove("cuda")
 for device in devices:
     name = torch.cuda.get_device_name() if device == "cuda" else "CPU, %d threads" % torch.get_num_threads()
+    batches = (1, 4, 8) if device == "cuda" else (4,)
+    for value in (float("nan"), float("inf")):
+        r, d = torch.rand(2, 2, 64, 64, device=device)
+        d[1, 63, 63] = value
+        try:
+            check("%s: %f is refused" % (name, value), vmafgpu.torch_loss(r, d) is None)
+        except ValueError as error:
+            check("%s: %f: %s" % (name, value, error), str(error) == "distorted: contains values that are not finite")
     for clip, r8, d8 in clips:
         for model in ("vmaf_v0.6.1", "vmaf_v0.6.1neg"):
             what = "%s, %dx%d, %s, %s" % (clip, r8.shape[2], r8.shape[1], model, name)
-            r, d = r8.to(device).float() / 255, d8.to(device).float() / 255
+            r, d = (side[:batches[-1]].to(device).float() / 255 for side in (r8, d8))
+            options = dict(models=model, chroma="400", backend="cpu")
+            expected = [[vmafgpu.score(a.numpy(), b.numpy(), **options).mean for a, b in zip(r8, d8)],
+                        vmafgpu.score(r8[:len(r)].numpy(), d8[:len(r)].numpy(), **options)["vmaf"]]
             try:
-                score, gradient = step(lambda a, b: ours(a, b, model), r, d)
+                for is_clip in (0, 1):
+                    score, gradient = step(ours(model, is_clip), r, d)
+                    check("%s: scores%s have the bits of the CPU" % (what, " of the clip" * is_clip),
+                          score.tolist() == list(map(float, expected[is_clip][:len(r)])))
+                    if device == "cuda":
+                        other = step(ours(model, is_clip), r.cpu(), d.cpu())[1]
+                        check("%s: gradients%s have the bits of the CPU" % (what, " of the clip" * is_clip),
+                              torch.equal(other, gradient.cpu()))
             except vmafgpu.Error as error:
                 check("%s: %s" % (what, error), False)
                 continue
-            expected = vmafgpu.score(r8.numpy(), d8.numpy(), models=model, chroma="400", backend="cpu")["vmaf"]
-            check("%s: scores have the bits of the CPU" % what, score.tolist() == list(map(float, expected)))
-            if device == "cuda":
-                other = step(lambda a, b: ours(a, b, model), r.cpu(), d.cpu())[1]
-                check("%s: gradients have the bits of the CPU" % what, torch.equal(other, gradient.cpu()))
-            print("       %s: %.3f ms per picture" % (what, measure(lambda a, b: ours(a, b, model), r, d) / len(r)))
-            if VMAF is None:
-                continue
-            theirs = VMAF(NEG=model.endswith("neg")).to(device)
-            r, d = 255 * r[:, None], 255 * d[:, None]
-            their_score, their_gradient = step(theirs, r, d)
-            whole = cosine(gradient, their_gradient)
-            worst = min(cosine(a, b) for a, b in zip(gradient, their_gradient))
-            check("%s: cosine with vmaf-torch is %.6f, %.6f in the worst frame" % (what, whole, worst), whole > 0.999)
-            print("       vmaf-torch: scores differ by at most %.4f; %.3f ms per picture"
-                  % ((their_score.flatten().double() - score).abs().max(), measure(theirs, r, d) / len(r)), flush=True)
+            theirs = VMAF(NEG=model.endswith("neg")).to(device) if VMAF else None
+            for n in batches:
+                times = [measure(ours(model, is_clip), r[:n], d[:n]) / n for is_clip in (0, 1)]
+                print("       batch of %d: %.3f ms per picture, as a clip %.3f ms" % (n, *times), end="", flush=True)
+                if theirs:
+                    other = measure(theirs, 255 * r[:n, None], 255 * d[:n, None]) / n
+                    print("; vmaf-torch: %.3f ms, %.0f and %.0f times as long" % (
+                        other, other / times[0], other / times[1]), end="", flush=True)
+                print()
+            if theirs:
+                their_score, their_gradient = step(theirs, 255 * r[:, None], 255 * d[:, None])
+                whole = cosine(gradient, their_gradient)
+                worst = min(cosine(a, b) for a, b in zip(gradient, their_gradient))
+                check("%s: cosine with vmaf-torch is %.6f, %.6f in the worst frame" % (what, whole, worst),
+                      whole > 0.999)
+                print("       vmaf-torch: scores differ by at most %.4f"
+                      % (their_score.flatten().double() - score).abs().max(), flush=True)
 print("%d passed, %d failed" % (passed, failed))
 sys.exit(failed != 0)

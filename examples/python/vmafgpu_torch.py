@@ -23,11 +23,15 @@ transform, so it is not 0 at a score of 100. See SLOPES in the manual of vmafgpu
 changes, and a higher score is not always a better picture. The reference gets no gradient.
 
 Tensors in GPU memory stay there. The library waits for the work that is queued on the current stream of PyTorch, and
-the functions return when the scores and the slopes are complete.
+the functions return when the scores and the slopes are complete. The host waits for the GPU once per call, so a batch
+of pictures takes less time than separate calls.
 """
 import collections
 import ctypes
-import sys
+import logging
+import math
+import os
+import re
 import threading
 from typing import Any, List, Optional, Tuple
 
@@ -37,46 +41,100 @@ import vmafgpu
 
 __all__ = ["torch_loss", "torch_score"]
 _CONTEXTS = 8                       # number of contexts that are kept for later calls
-_KINDS = {torch.uint8: "|u1", torch.int16: "<i2"}
+_FLOATS = ctypes.POINTER(ctypes.c_float)
 
 class _Context:
-    """A context of the library, and descriptions of the four frames that it compares."""
-    def __init__(self, scorer: Any) -> None:
-        self.scorer = scorer
-        self.pictures = [vmafgpu._Picture(scorer) for _ in range(4)]
+    """Scores batches of pictures and computes their slopes. The pictures of a batch are queued on a GPU, and the host
+    waits once, for all of them."""
+    def __init__(self, shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, model: Any, threads: int,
+                 is_clip: bool, **gpu: Any) -> None:
+        self.is_on_gpu = device[0] != "cpu"
+        options: Any = {"gpu": dict(gpu, device=device[1], frame_memory="device")} if self.is_on_gpu else {}
+        entry = dict(model) if isinstance(model, dict) else {"version": os.fspath(model)}
+        if not is_clip:
+            entry["options"] = _without_motion(entry.get("options"))
+        self.scorer = vmafgpu.Scorer(shape[1], shape[0], models=[entry], chroma="400", bit_depth=bit_depth,
+                                     backend=device[0], threads=threads, slopes=1, live=not is_clip, on_log=_log,
+                                     **options)
+        self.memory = vmafgpu._MEMORY["device" if self.is_on_gpu else "host"]
+        row = shape[1] * (1 if bit_depth == 8 else 2)
+        self.pair = [vmafgpu._T["vmafgpu_frame"](pitch=(row, 0, 0), memory=self.memory) for _ in range(2)]
+        self.picture, self.plane = row * shape[0], 4 * shape[0] * shape[1]      # sizes in bytes
+
+    def score(self, reference: int, distorted: int, count: int, slopes: int, stream: int) -> List[float]:
+        """Returns the scores of `count` pictures, and writes their slopes. The arguments are the addresses of packed
+        pictures and slopes. No slopes are computed if their address is 0. The work that is queued on `stream` precedes
+        that of the library."""
+        lib, v, check, (r, d), scores = vmafgpu.lib, self.scorer._v, self.scorer._check, self.pair, []
+        with self.scorer._guard:
+            try:
+                if self.is_on_gpu:
+                    check(lib.vmafgpu_after_stream(v, stream or None))
+                for n in range(count):
+                    if slopes:
+                        to = ctypes.cast(slopes + n * self.plane, _FLOATS)
+                        check(lib.vmafgpu_slopes_next(v, to, 0, self.memory))
+                    r.data[0], d.data[0] = reference + n * self.picture, distorted + n * self.picture
+                    check(lib.vmafgpu_push(v, r, d))
+                lib.vmafgpu_flush(v)        # fails if a picture has no score
+                score = vmafgpu._T["vmafgpu_score"]()
+                for n in range(count):
+                    result = lib.vmafgpu_next_score(v, score)
+                    if result:
+                        raise vmafgpu.Error(result, re.sub("^frame ", "picture ", lib.vmafgpu_last_error(v).decode()))
+                    scores.append(score.score)
+            finally:
+                lib.vmafgpu_reset(v)        # also waits for the GPU if a call has failed
+        return scores
+
+def _without_motion(options: Any) -> Any:
+    """Returns the options of a model with which motion is 0."""
+    if isinstance(options, dict):
+        return dict(options, **{"motion.motion_force_zero": True})
+    return ":".join(filter(None, [options, "motion.motion_force_zero=true"]))
+
+def _log(level: int, message: str) -> None:
+    if "motion_force_zero" not in message:      # a model without motion does not use this option
+        vmafgpu.log.log((logging.DEBUG, logging.WARNING, logging.INFO)[level], "%s", message)
 
 _contexts: "collections.OrderedDict[Any, _Context]" = collections.OrderedDict()
 _lock = threading.Lock()
 
-def _context(shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, model: Any, threads: int) -> _Context:
+def _context(shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, model: Any, threads: int,
+             is_clip: bool) -> _Context:
     """Returns a context, which only this thread uses. The contexts that were not used for the longest time are closed,
     as soon as no thread uses them."""
-    key = (shape, device, bit_depth, repr(model), threads, threading.get_ident(), len(vmafgpu._forks))
+    key = (shape, device, bit_depth, repr(model), threads, is_clip, threading.get_ident(), len(vmafgpu._forks))
     with _lock:
         context = _contexts.pop(key, None)
     if context is None:
-        gpu: Any = {} if device[0] == "cpu" else {"gpu": {"device": device[1], "frame_memory": "device"}}
-        context = _Context(vmafgpu.Scorer(shape[1], shape[0], models=[model], chroma="400", bit_depth=bit_depth,
-                                        backend=device[0], threads=threads, slopes=1, max_edit_size=1, **gpu))
+        context = _Context(shape, device, bit_depth, model, threads, is_clip)
     with _lock:
         _contexts[key] = context
         while len(_contexts) > _CONTEXTS:
             _contexts.popitem(last=False)
     return context
 
-def _code_values(what: str, tensor: torch.Tensor, bit_depth: int) -> torch.Tensor:
-    """Returns packed code values of type uint8 or int16."""
-    kept = torch.uint8 if bit_depth == 8 else torch.int16
-    tensor = tensor.detach()
-    if tensor.is_floating_point():
-        if not bool(torch.isfinite(tensor).all()):
-            raise ValueError("%s: contains values that are not finite" % what)
-        wide = tensor if tensor.dtype == torch.float64 else tensor.float()
-        tensor = (wide.clamp(0, 1) * (2 ** bit_depth - 1)).round().to(torch.int32).to(kept)
-    elif tensor.dtype != kept and (bit_depth == 8 or tensor.dtype != getattr(torch, "uint16", kept)):
+def _code_values(sides: torch.Tensor, bit_depth: int) -> Tuple[torch.Tensor, torch.Tensor]:
+    """Converts one or two sides (the first dimension). Returns packed code values of type uint8 or int16, and a number
+    per side, which is finite if all floats are. On a GPU, these numbers are on their way to the host; they arrive with
+    the scores."""
+    kept, most = torch.uint8 if bit_depth == 8 else torch.int16, 2 ** bit_depth - 1
+    if not sides.is_floating_point():
+        return (sides if sides.dtype == kept else sides.view(kept)).contiguous(), torch.zeros(len(sides))
+    wide = sides if sides.dtype == torch.float64 else sides.float()
+    if sides.is_cuda:
+        largest = torch.linalg.vector_norm(wide, math.inf, (1, 2, 3)).to("cpu", non_blocking=True)
+    else:       # on the CPU, vector_norm() takes many times as long
+        largest = torch.stack([torch.stack(torch.aminmax(side)).abs().amax() for side in wide])
+    whole = (wide * most).clamp_(0, most).round_()
+    return (whole.to(torch.int32) if bit_depth == 16 else whole).to(kept).contiguous(), largest
+
+def _check_type(name: str, side: torch.Tensor, bit_depth: int) -> None:
+    kept = (torch.uint8,) if bit_depth == 8 else (torch.int16, getattr(torch, "uint16", torch.int16))
+    if not side.is_floating_point() and side.dtype not in kept:
         raise TypeError("%s: must have a floating-point type or, with bit_depth=%d, the type %s, not %s"
-                        % (what, bit_depth, "uint8" if bit_depth == 8 else "int16 or uint16", tensor.dtype))
-    return tensor.view(kept).contiguous() if tensor.dtype != kept else tensor.contiguous()
+                        % (name, bit_depth, "uint8" if bit_depth == 8 else "int16 or uint16", side.dtype))
 
 def _device(tensor: torch.Tensor) -> Tuple[str, int]:
     kind = tensor.device.type
@@ -88,56 +146,56 @@ def _device(tensor: torch.Tensor) -> Tuple[str, int]:
 
 def _measure(reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int, is_clip: bool, model: Any,
              threads: int, needs_slopes: bool) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
-    """Returns the scores of pictures of shape (pictures, height, width), and their slopes."""
+    """Returns the scores of pictures of shape (pictures, height, width), on the CPU, and their slopes."""
     count, height, width = distorted.shape
     device = _device(distorted)
-    context = _context((height, width), device, bit_depth, model, threads or torch.get_num_threads())
-    scorer, lib = context.scorer, vmafgpu.lib
-    stream = 1 if device[0] == "cpu" else torch.cuda.current_stream(distorted.device).cuda_stream or 1
-    sides = [_code_values(name, side, bit_depth) for name, side in (("reference", reference), ("distorted", distorted))]
+    context = _context((height, width), device, bit_depth, model, threads or torch.get_num_threads(), is_clip)
+    names, sides = ("reference", "distorted"), (reference, distorted)
+    for name, side in zip(names, sides):
+        _check_type(name, side, bit_depth)
+    groups = [side[None] for side in sides]
+    if device[0] != "cpu" and distorted.is_floating_point() and reference.dtype == distorted.dtype:
+        groups = [torch.stack(sides)]       # half as many operations, because launching them takes most of the time
+    codes, largest = zip(*(_code_values(group, bit_depth) for group in groups))
+    r, d = (group.data_ptr() + k * count * context.picture for group in codes for k in range(len(group)))
     slopes = torch.empty(distorted.shape, dtype=torch.float32, device=distorted.device) if needs_slopes else None
-    memory = vmafgpu._MEMORY["host" if device[0] == "cpu" else "device"]
-    score, scores = vmafgpu._T["vmafgpu_score"](), []  # type: Any, List[float]
-
-    def frame(at: int, side: int, n: int) -> Any:
-        if not 0 <= n < count:
-            return None
-        tensor = sides[side][n]
-        context.pictures[at].fill(vmafgpu.View(tensor.data_ptr(), (height, width), None, _KINDS[tensor.dtype], device,
-                                              tensor, stream))
-        return context.pictures[at].pointer
-
-    with scorer._guard:
-        if device[0] != "cpu":
-            scorer._check(lib.vmafgpu_after_stream(scorer._v, None if stream == 1 else stream))
-        for n in range(count):
-            around = [frame(2, 0, n - 1), frame(3, 0, n + 1)] if is_clip else [None, None]
-            scorer._check(lib.vmafgpu_edit_begin(scorer._v, frame(0, 0, n), frame(1, 1, n), *around, score))
-            scores.append(score.score)
-            if slopes is not None:
-                to = ctypes.cast(slopes[n].data_ptr(), ctypes.POINTER(ctypes.c_float))
-                scorer._check(lib.vmafgpu_edit_slopes(scorer._v, to, 0, memory))
-    return torch.tensor(scores, dtype=torch.float64, device=distorted.device), slopes
+    stream = 0 if device[0] == "cpu" else torch.cuda.current_stream(distorted.device).cuda_stream
+    scores = context.score(r, d, count, 0 if slopes is None else slopes.data_ptr(), stream)
+    for name, value in zip(names, (value for group in largest for value in group.tolist())):
+        if not math.isfinite(value):
+            raise ValueError("%s: contains values that are not finite" % name)
+    return torch.tensor(scores, dtype=torch.float64), slopes
 
 class _Score(torch.autograd.Function):
+    """The scores or, if `is_loss` is set, 100 minus their mean."""
     @staticmethod
-    def forward(ctx: Any, reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int, is_clip: bool, model: Any,
-                threads: int) -> torch.Tensor:
-        scores, slopes = _measure(reference, distorted, bit_depth, is_clip, model, threads, ctx.needs_input_grad[1])
+    def forward(ctx: Any, reference: torch.Tensor, distorted: torch.Tensor, is_loss: bool, bit_depth: int,
+                is_clip: bool, model: Any, threads: int) -> torch.Tensor:
+        flat = (-1,) + distorted.shape[-2:]
+        scores, slopes = _measure(reference.detach().reshape(flat), distorted.detach().reshape(flat), bit_depth,
+                                  is_clip, model, threads, ctx.needs_input_grad[1])
         ctx.save_for_backward(*([] if slopes is None else [slopes]))
-        ctx.scale, ctx.type = 2 ** bit_depth - 1, distorted.dtype
-        return scores
+        ctx.count, ctx.scale = len(scores) if is_loss else 0, 2 ** bit_depth - 1
+        ctx.type, ctx.shape = distorted.dtype, distorted.shape
+        if is_loss:
+            return torch.full((), 100 - scores.mean().item(), dtype=torch.float64, device=distorted.device)
+        return scores.to(distorted.device, non_blocking=True)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, by_score: torch.Tensor) -> Any:
+    def backward(ctx: Any, by_output: torch.Tensor) -> Any:
         slopes, = ctx.saved_tensors
-        by_sample = slopes * (by_score * ctx.scale).to(slopes.dtype)[:, None, None]
-        return None, by_sample.to(ctx.type), None, None, None, None
+        if not ctx.count:
+            by_score, scale = by_output[:, None, None], ctx.scale
+        elif ctx.count & (ctx.count - 1):
+            by_score, scale = by_output / -ctx.count, ctx.scale
+        else:       # the quotient is exact, so one operation gives the same bits
+            by_score, scale = by_output, -ctx.scale / ctx.count
+        by_sample = slopes * torch.mul(by_score, scale, out=slopes.new_empty(by_score.shape))   # rounded to float32
+        return None, by_sample.to(ctx.type).view(ctx.shape), None, None, None, None, None
 
-def torch_score(reference: torch.Tensor, distorted: torch.Tensor, *, bit_depth: int = 8, is_clip: bool = False,
-                model: Any = "vmaf_v0.6.1", threads: int = 0) -> torch.Tensor:
-    """Returns the scores of all pictures, of type float64: the bits of the library. See the module."""
+def _apply(reference: torch.Tensor, distorted: torch.Tensor, is_loss: bool, bit_depth: int = 8, is_clip: bool = False,
+           model: Any = "vmaf_v0.6.1", threads: int = 0) -> torch.Tensor:
     if reference.shape != distorted.shape or reference.device != distorted.device:
         raise ValueError("distorted: must have the shape and the device of the reference, %s on %s, not %s on %s"
                          % (tuple(reference.shape), reference.device, tuple(distorted.shape), distorted.device))
@@ -147,14 +205,18 @@ def torch_score(reference: torch.Tensor, distorted: torch.Tensor, *, bit_depth: 
                          "(pictures, 1, height, width), not %s" % (shape,))
     if not 8 <= bit_depth <= 16:
         raise ValueError("bit_depth: must be 8 to 16, not %s" % bit_depth)
-    flat = (-1,) + shape[-2:]
     apply, compiler = _Score.apply, getattr(torch, "compiler", None)  # type: Any, Any
-    if compiler and "torch._dynamo" in sys.modules:     # torch.compile() cannot trace calls of the library
+    if compiler and compiler.is_compiling():        # torch.compile() cannot trace calls of the library
         apply = compiler.disable(apply)
-    scores: torch.Tensor = apply(reference.reshape(flat), distorted.reshape(flat), bit_depth, bool(is_clip), model,
-                                 threads)
-    return scores
+    result: torch.Tensor = apply(reference, distorted, is_loss, bit_depth, bool(is_clip), model, threads)
+    return result
 
-def torch_loss(reference: torch.Tensor, distorted: torch.Tensor, **options: Any) -> torch.Tensor:
-    """Returns 100 minus the mean score, for optimisers that minimise. `options` are those of torch_score()."""
-    return 100 - torch_score(reference, distorted, **options).mean()
+def torch_score(reference: torch.Tensor, distorted: torch.Tensor, *, bit_depth: int = 8, is_clip: bool = False,
+                model: Any = "vmaf_v0.6.1", threads: int = 0) -> torch.Tensor:
+    """Returns the scores of all pictures, of type float64: the bits of the library. See the module."""
+    return _apply(reference, distorted, False, bit_depth, is_clip, model, threads)
+
+def torch_loss(reference: torch.Tensor, distorted: torch.Tensor, *, bit_depth: int = 8, is_clip: bool = False,
+               model: Any = "vmaf_v0.6.1", threads: int = 0) -> torch.Tensor:
+    """Returns 100 minus the mean score, for optimisers that minimise. The mean is computed on the CPU."""
+    return _apply(reference, distorted, True, bit_depth, is_clip, model, threads)

@@ -10042,7 +10042,7 @@ template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif
 }
 
 #define SLOPES_VIF_KERNEL(input, SCALE, BYTES) \
-    GPU_KERNEL(vmafgpu_slopes_vif_##input, vmafgpu__slopes_vif_launch, VMAFGPU__SLOPES_THREADS, 3) { \
+    GPU_KERNEL(vmafgpu_slopes_vif_##input, vmafgpu__slopes_vif_launch, VMAFGPU__SLOPES_THREADS, 4) { \
         slopes_vif<SCALE, BYTES>(launch); \
     }
 SLOPES_VIF_KERNEL(0_8, 0, 1)
@@ -10515,7 +10515,7 @@ GPU_FN void slopes_wavelet(const vmafgpu__slopes_adm_launch &launch) {
 }
 
 #define SLOPES_BANDS_KERNEL(input, SCALE, BYTES) \
-    GPU_KERNEL(vmafgpu_slopes_bands_##input, vmafgpu__slopes_adm_launch, VMAFGPU__SLOPES_ADM_THREADS(SCALE), 1) { \
+    GPU_KERNEL(vmafgpu_slopes_bands_##input, vmafgpu__slopes_adm_launch, VMAFGPU__SLOPES_ADM_THREADS(SCALE), SCALE < 2 ? 2 : 4) { \
         slopes_bands<SCALE, BYTES>(launch); \
     }
 SLOPES_BANDS_KERNEL(0_8, 0, 1)

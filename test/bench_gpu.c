@@ -1140,9 +1140,9 @@ static void launch_gradient(slopes_run *run, void *stream) {
     vmafgpu__launch_gradient(run->v, &run->v->gpu->slots[0], 1, run->v->gpu->edits->by_sample.weights);
 }
 
-/* Returns the number of pairs per second, with slopes in device memory. If `push` is not NULL, it receives the mean time
- * in microseconds that the calling thread spends in a push while no other pair is in flight. This requires
- * config.live. */
+/* Returns the number of pairs per second, with slopes in device memory. *push receives the mean time in microseconds
+ * that the calling thread spends in a push while no other pair is in flight. This requires config.live; without it,
+ * `push` is NULL. */
 static double slopes_speed(vmafgpu *v, const reel *r, uint64_t slopes, const options *o, double *push) {
     const int frames = o->frames ? o->frames : 200;
     if (push)

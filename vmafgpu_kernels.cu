@@ -10515,7 +10515,8 @@ GPU_FN void slopes_wavelet(const vmafgpu__slopes_adm_launch &launch) {
 }
 
 #define SLOPES_BANDS_KERNEL(input, SCALE, BYTES) \
-    GPU_KERNEL(vmafgpu_slopes_bands_##input, vmafgpu__slopes_adm_launch, VMAFGPU__SLOPES_ADM_THREADS(SCALE), SCALE < 2 ? 2 : 4) { \
+    GPU_KERNEL(vmafgpu_slopes_bands_##input, vmafgpu__slopes_adm_launch, VMAFGPU__SLOPES_ADM_THREADS(SCALE), \
+               SCALE < 2 ? 2 : 4) { \
         slopes_bands<SCALE, BYTES>(launch); \
     }
 SLOPES_BANDS_KERNEL(0_8, 0, 1)

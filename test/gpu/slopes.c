@@ -365,7 +365,7 @@ static void check_pairs(gpu *g, const slopes_case *c, uint32_t seed, int block, 
     film_free(&f);
 }
 
-/* Checks that slopes in flight contain NaN if the GPU fails, that later requests fail, and that GPUs require live. */
+/* Checks that slopes in flight contain NaN if the GPU fails, and that later requests fail. */
 static void check_pairs_lost(gpu *g) {
     enum { WIDTH = 64, HEIGHT = 48, PITCH = WIDTH + 3 };
     film f = film_make("texture+mix", WIDTH, HEIGHT, 8, 2, 1);

@@ -35989,7 +35989,7 @@ static void vmafgpu__slopes_complete(vmafgpu *v, const vmafgpu__slot *slot, int6
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[1], slot->branch[2], 0));
     vmafgpu__launch_slopes_wavelet(v, 2, 0, 0, slot->streams[1]);
     vmafgpu__launch_slopes_wavelet(v, 1, 0, 0, slot->streams[1]);
-    for (int i = 1; i < VMAFGPU__STREAMS; i++) {
+    for (int i = VMAFGPU__STREAMS - 1; i > 0; i--) {
         (void)VMAFGPU__GPU_CALL(v, event_record, (slot->branch[i], slot->streams[i]));
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, slot->branch[i], 0));
     }

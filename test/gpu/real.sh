@@ -172,7 +172,7 @@ run_sanitizer() {
     local pair tool group name status
     command -v compute-sanitizer > /dev/null || { skip 'compute-sanitizer is not installed'; return; }
     for pair in ${SANITIZED:-memcheck:self_test_tool initcheck:self_test_tool memcheck:slopes initcheck:slopes \
-        memcheck:maps initcheck:maps memcheck:pixels initcheck:pixels memcheck:live memcheck:two_contexts \
+        racecheck:slopes synccheck:slopes memcheck:maps initcheck:maps racecheck:maps synccheck:maps memcheck:pixels initcheck:pixels memcheck:live memcheck:two_contexts \
         memcheck:threads memcheck:edits initcheck:v1_cambi initcheck:equality}; do
         tool=${pair%:*}
         group=${pair#*:}
@@ -187,10 +187,11 @@ run_sanitizer() {
     for name in $names; do
         status=$(cat "$work/$name.status")
         printf '%-26s %4s s  %s;  %s\n' "$name" "$(cat "$work/$name.seconds")" \
-            "$(sed -n 's/^=* ERROR SUMMARY: //p' "$work/$name.log" | tail -n 1)" \
+            "$(sed -nE 's/^=* (ERROR|RACECHECK) SUMMARY: //p' "$work/$name.log" | tail -n 1)" \
             "$(grep ' passed' "$work/$name.log" | tail -n 1)"
         check "compute-sanitizer, $name: status $status (124: not finished after $limit s)" [ "$status" -eq 0 ]
-        check "compute-sanitizer, $name: 0 errors" grep -q 'ERROR SUMMARY: 0 errors' "$work/$name.log"
+        check "compute-sanitizer, $name: 0 errors" \
+            grep -qE 'ERROR SUMMARY: 0 errors|RACECHECK SUMMARY: 0 hazards' "$work/$name.log"
         [ "$status" -eq 0 ] || head -n 40 "$work/$name.log"
     done
     names=

@@ -49,7 +49,7 @@ int tool_self_test(const options *o) {
         { "float_motion", "motion_add_uv=true" },
         { "psnr_hvs", NULL }, /* must come last, because it does not support 16 bits */
     };
-    /* The third context of each format uses the default model, edits and maps. */
+    /* The third context of each format uses the default model, edits, maps and slopes. */
     static const struct {
         const vmafgpu_feature_config *features;
         int count;
@@ -78,6 +78,7 @@ int tool_self_test(const options *o) {
         config.live = has_edits;
         config.max_edit_size = has_edits ? 24 : 0;
         config.map_block_size = has_edits ? 16 : 0;
+        config.slopes = has_edits;
         config.float_reciprocal = VMAFGPU_RECIPROCAL_INTEL; /* makes the checksum independent of the processor */
         config.colour.matrix = VMAFGPU_MATRIX_BT709;
         config.colour.range = VMAFGPU_RANGE_LIMITED;

@@ -172,8 +172,9 @@ run_sanitizer() {
     local pair tool group name status
     command -v compute-sanitizer > /dev/null || { skip 'compute-sanitizer is not installed'; return; }
     for pair in ${SANITIZED:-memcheck:self_test_tool initcheck:self_test_tool memcheck:slopes initcheck:slopes \
-        racecheck:slopes synccheck:slopes memcheck:maps initcheck:maps racecheck:maps synccheck:maps memcheck:pixels initcheck:pixels memcheck:live memcheck:two_contexts \
-        memcheck:threads memcheck:edits initcheck:v1_cambi initcheck:equality}; do
+        racecheck:slopes synccheck:slopes memcheck:maps initcheck:maps racecheck:maps synccheck:maps \
+        memcheck:pixels initcheck:pixels memcheck:live memcheck:two_contexts memcheck:threads memcheck:edits \
+        initcheck:v1_cambi initcheck:equality}; do
         tool=${pair%:*}
         group=${pair#*:}
         set -- compute-sanitizer --tool "$tool" --error-exitcode 99 --report-api-errors no --print-limit 5

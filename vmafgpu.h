@@ -193,14 +193,14 @@
  *     linear, and a block also changes the sums of its neighbours. Use vmafgpu_edit_try() for this.
  *
  * SLOPES show how the score changes with each luma sample. A slope is the derivative of the prediction of the first
- * model, for use in filters, encoders and training. vmafgpu_slopes_next() computes the slopes of a pair of the clip,
- * vmafgpu_edit_slopes() those of the base of edits. Slopes require config.slopes. They describe small, structured
- * changes: the change of the score is about the sum of slope * change over all samples. If every sample moves by one
- * code value, in the direction of its slope or towards the reference, the error of this sum is usually 5 to 10 %; in
- * very dark pictures, it can exceed 50 %. Slopes do not predict the effect of white noise, because this effect is of
- * second order. They ignore that ADM is discontinuous where the coefficient vectors of the two frames form an angle of
- * one degree. Slopes do not replace vmafgpu_edit_try() or maps. A change in the direction of the slopes raises the
- * score, but does not necessarily improve the picture, not even with neg models.
+ * model, for use in filters, encoders and training. vmafgpu_slopes_next() requests the slopes of the next pair of the
+ * clip. vmafgpu_edit_slopes() computes the slopes of the base of edits. Both require config.slopes. Slopes describe
+ * small, structured changes: the change of the score is about the sum of slope * change over all samples. If every
+ * sample moves by one code value, in the direction of its slope or towards the reference, the error of this sum is
+ * usually 5 to 10 %. In very dark pictures, the error can exceed 50 %. Slopes do not predict the effect of white noise,
+ * because this effect is of second order. ADM is discontinuous where the coefficient vectors of the two frames form an
+ * angle of one degree; slopes ignore this. Slopes do not replace vmafgpu_edit_try() or maps. A change in the direction
+ * of the slopes raises the score, but does not necessarily improve the picture, not even with neg models.
  *
  *     vmafgpu_slopes_next(v, slopes, 0, VMAFGPU_MEMORY_HOST);                 // requires cfg.slopes
  *     vmafgpu_push(v, &ref, &dist);                               // with cfg.live, the CPU writes the slopes here
@@ -1270,12 +1270,12 @@ typedef struct vmafgpu_config {
                                              memory per pixel, plus 900 bytes per column and thread. Without `live`,
                                              each pair that waits for the motion of later references needs another
                                              5 bytes per pixel, or 7 if samples have more than 8 bits. Up to two pairs
-                                             wait with models for high frame rates (hfr), otherwise one. On a GPU,
-                                             slopes need 27 bytes of device memory per pixel, one GPU, and a model other
+                                             wait with models for high frame rates (hfr), otherwise one. Slopes on a GPU
+                                             need 27 bytes of device memory per pixel, a single GPU, and a model other
                                              than v1. With AUTO, contexts that do not meet these requirements use the
-                                             CPU. On a GPU, `gpu.batch` is 1. Without `live`, `gpu.queue_depth` is at
-                                             least 2, or 3 with motion_five_frame_window (if it is not set, 3 or 4), and
-                                             frames in device memory are copied */
+                                             CPU. On a GPU, `gpu.batch` is always 1. If `live` is 0 and motion is used,
+                                             a GPU copies frames that are in device memory, and `gpu.queue_depth` is at
+                                             least 2, or 3 with motion_five_frame_window; its default is then 3 or 4 */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -1382,8 +1382,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
  *     memory); on the CPU, the push fails.
  *   - config.gpu.frame_memory must be HOST. On a GPU, vmafgpu_score_pair() and vmafgpu_edit_begin() need free buffers:
  *     if all pairs are acquired, these functions return VMAFGPU_ERROR_STATE.
- *   - With config.slopes and without config.live, one pair fewer can be acquired on a GPU, or two with
- *     motion_five_frame_window.
+ *   - On a GPU with config.slopes, the number of pairs that can be acquired or in flight is lower if config.live is 0
+ *     and motion is used: by two with motion_five_frame_window, otherwise by one.
  *   - With subsample, the distorted frame of a pair that is not scored need not be filled, unless a feature uses all
  *     distorted frames. */
 VMAFGPU_API vmafgpu_result vmafgpu_acquire_pair(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted);
@@ -1639,23 +1639,24 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, 
  * a base.
  *   - `slopes`, `pitch` and `memory` have the same meaning as in vmafgpu_edit_slopes(). Host memory is in use until
  *     the slopes are written. Device memory is in use until vmafgpu_reusable_count() includes the pair (with
- *     config.live) or until the score of the pair is ready (without it). Between the push of the pair and this time,
- *     the memory contains intermediate results.
+ *     config.live) or until the score of the pair is ready (without config.live). From the push of the pair until
+ *     then, the memory can contain intermediate results.
  *   - A request is for one pair. The request remains pending if the push fails or returns VMAFGPU_AGAIN, or if
  *     subsample leaves the pair out. A new request replaces a pending request. To cancel a request, pass NULL.
  *   - On the CPU, slopes are written by the call that makes the score of the pair ready, after config.on_score has been
  *     called for that score. With config.live, or if the model does not use motion, this call is the push of the pair.
- *     Otherwise the score depends on the motion of later references: the slopes are written by a later push,
- *     vmafgpu_push_following() or vmafgpu_flush(). Use one plane of memory for each pair whose score is not ready.
+ *     Otherwise the score depends on the motion of later references, so a later push, vmafgpu_push_following() or
+ *     vmafgpu_flush() writes the slopes. Use different memory for each pair whose score is not ready.
  *   - vmafgpu_reset() and vmafgpu_close() cancel all requests, including those of pairs whose score is not ready. The
  *     memory of cancelled requests is not written after the call.
  *   - On a GPU, slopes are complete when the score of their pair is ready. Slopes in device memory can be read
  *     earlier: they are complete for all work that you queue after calling vmafgpu_stream_wait(). Without config.live,
- *     first push the references on which the score depends, or flush. If the GPU fails, slopes in host memory that are
- *     not complete become NaN, and later requests return VMAFGPU_ERROR_DEVICE.
+ *     first push the references on which the score depends, or call vmafgpu_flush(). If the GPU fails, slopes in host
+ *     memory that are not complete become NaN, and later requests return VMAFGPU_ERROR_DEVICE. A context that uses a
+ *     GPU for edits returns VMAFGPU_ERROR_STATE if the model has inputs that vmafgpu_request_map() excludes on a GPU.
  *   - A call that writes slopes discards the base of vmafgpu_edit_begin().
- *   - Pairs without slopes have no extra cost. On the CPU, with one thread and vector code, scoring a pair takes 2.2 to
- *     2.5 times as long if slopes are requested.
+ *   - On the CPU, pairs without slopes have no extra cost. With one thread and vector code, scoring a pair takes 2.2 to
+ *     2.5 times as long if slopes are requested. On a GPU, see config.slopes for limits that apply to all pairs.
  *   - vmafgpu_push_many() does not share work between a context with slopes and other contexts. */
 VMAFGPU_API vmafgpu_result vmafgpu_slopes_next(vmafgpu *context, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory);
 
@@ -2762,13 +2763,13 @@ VMAFGPU__FN double vmafgpu__smooth_sum(const vmafgpu__smooth *s, const int64_t *
     return (double)(VMAFGPU__FETCH(&s->base[word]) + (change ? VMAFGPU__FETCH(&change[word]) : 0));
 }
 
-/* The sums from which motion2 and motion3 of a pair are computed. For each window, the value is the lesser one of the
- * values of up to two positions. Pointers are NULL if there is no such position, the first one before the second. */
+/* The sums from which motion2 and motion3 of a pair are computed. For each window, both start with the lesser one of
+ * the motion values of two positions. With only one position, the second pointer is NULL; with none, both are NULL. */
 typedef struct vmafgpu__late_motion {
     const vmafgpu__sums *sums[2][2]; /* [window - 1] */
 } vmafgpu__late_motion;
 
-/* Returns the motion value of one position. */
+/* Returns the motion value of the position with these sums. */
 VMAFGPU__FN double vmafgpu__smooth_motion_of_sums(const vmafgpu__smooth_motion *m, const vmafgpu__sums *sums) {
     const int64_t sad = VMAFGPU__FETCH(&sums->motion[VMAFGPU__FETCH(&m->window) - 1]);
     return VMAFGPU__FETCH(&m->is_zero)
@@ -2778,8 +2779,8 @@ VMAFGPU__FN double vmafgpu__smooth_motion_of_sums(const vmafgpu__smooth_motion *
                                         VMAFGPU__FETCH(&m->most));
 }
 
-/* Returns the value of a motion column for a pair that comes after `history` frames; 2 means 2 or more. For the same
- * rules as functions of the host, see vmafgpu__motion_emit(). */
+/* Returns the value of a motion column for a pair. `history` is the number of frames before the pair; 2 means 2 or
+ * more. vmafgpu__motion_emit() applies the same rules to the scores. */
 VMAFGPU__FN double vmafgpu__smooth_motion_column(const vmafgpu__smooth_motion *m, const vmafgpu__sums *sums,
                                                  int history, const vmafgpu__late_motion *late) {
     const int window = VMAFGPU__FETCH(&m->window), is_late = VMAFGPU__FETCH(&m->is_late);
@@ -2804,9 +2805,8 @@ VMAFGPU__FN double vmafgpu__smooth_denominator(const vmafgpu__smooth *s, const v
 }
 
 /* Computes all members that depend on the base (the unedited pair), from its sums. `history` is the number of frames
- * before a pushed pair (see above), or -1 for other pairs. `late` is not used if `history` is negative. roots: NULL,
- * or the results of vmafgpu__smooth_denominator(), [extractors][SCALES][BANDS], computed by threads at the same
- * time. */
+ * before a pushed pair (see above), or -1 for other pairs. `late` is not used if `history` is negative. roots: NULL, or
+ * results of vmafgpu__smooth_denominator() that threads have computed in parallel, [extractors][SCALES][BANDS]. */
 VMAFGPU__FN void vmafgpu__smooth_finalise(vmafgpu__smooth *s, const vmafgpu__sums *sums, const double *roots,
                                           int history, const vmafgpu__late_motion *late) {
     const int vif = VMAFGPU__FETCH(&s->vif_variants), adm = VMAFGPU__FETCH(&s->adm_variants);
@@ -2878,8 +2878,8 @@ typedef struct vmafgpu__smooth_columns {
     double adm2, aim, adm3, scale0, scale1, scale2, scale3;
 } vmafgpu__smooth_columns;
 
-/* roots: NULL, or all results of vmafgpu__map_root() for the base, which threads have computed at the same time; then
- * `change` is NULL. */
+/* Returns the columns of an ADM extractor. roots: NULL, or all results of vmafgpu__map_root() for the base, which
+ * threads have computed in parallel. If `roots` is not NULL, `change` must be NULL. */
 VMAFGPU__FN vmafgpu__smooth_columns vmafgpu__smooth_adm_columns(const vmafgpu__smooth *s, int extractor,
                                                                 const int64_t *change, const double *roots) {
     const int vif = VMAFGPU__FETCH(&s->vif_variants), variants = VMAFGPU__FETCH(&s->adm_variants);
@@ -2932,7 +2932,7 @@ VMAFGPU__FN double vmafgpu__smooth_adm_column(const vmafgpu__smooth_columns *all
                         : all->scale3;
 }
 
-/* Returns model input i, not yet normalised. It must not be a column of ADM. */
+/* Returns model input i, not yet normalised. The input must not be a column of ADM. */
 VMAFGPU__FN double vmafgpu__smooth_other_input(const vmafgpu__smooth *s, int i, const int64_t *change) {
     const vmafgpu__smooth_input *in = &s->input[i];
     return VMAFGPU__FETCH(&in->kind) == VMAFGPU__SMOOTH_VIF
@@ -2993,7 +2993,7 @@ enum {
 };
 
 /* Returns the factor by which the cube roots of scale k contribute to an ADM column. If of_aim is set, these are the
- * cube roots of the impairments, otherwise those of the numerators. */
+ * cube roots of the impairments, otherwise those of the numerators. roots: see vmafgpu__smooth_adm_columns(). */
 VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, const double *roots, int extractor, int place,
                                              int k, int of_aim) {
     const vmafgpu__smooth_adm *e = &s->adm[extractor];
@@ -3014,7 +3014,7 @@ VMAFGPU__FN double vmafgpu__smooth_adm_share(const vmafgpu__smooth *s, const dou
 }
 
 /* Returns the derivative of the prediction with respect to sum `which`. slopes: derivatives of the prediction with
- * respect to the model inputs. */
+ * respect to the model inputs. roots: see vmafgpu__smooth_adm_columns(). */
 VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double *slopes, const double *roots,
                                          int which) {
     const int inputs = VMAFGPU__FETCH(&s->inputs);
@@ -3607,7 +3607,7 @@ enum {
     VMAFGPU__SLOPES_HEIGHT = 16,      /* rows of a VIF block */
     VMAFGPU__SLOPES_STRIDE = 132,     /* floats between rows in shared memory: four times an odd number */
     VMAFGPU__SLOPES_UP_STRIDE = 68,
-    /* three planes, and results beyond both edges of them */
+    /* three planes, and for each of their rows the results beyond both edges */
     VMAFGPU__SLOPES_VIF_SHARED = 4 * 3 * (int)VMAFGPU__SLOPES_HEIGHT * ((int)VMAFGPU__SLOPES_STRIDE + 16),
     VMAFGPU__SLOPES_COMBINE_SHARED = 4 * (int)VMAFGPU__SLOPES_HEIGHT * ((int)VMAFGPU__SLOPES_UP_STRIDE + 16),
     VMAFGPU__SLOPES_MERGE_WIDTH = 62,  /* columns of the bands that a block of the adjoint of the wavelet processes */
@@ -3634,15 +3634,15 @@ typedef struct vmafgpu__slopes_weights_launch {
     int32_t adm, bit_depth; /* adm: ADM extractor of the first model, or -1 */
 } vmafgpu__slopes_weights_launch;
 
-/* Computes the derivatives of VIF with respect to the samples of a picture, before they are multiplied by their weight
- * and without those of smaller scales. */
+/* Computes the derivatives of VIF with respect to the samples of a picture. They are not yet multiplied by their
+ * weight, and do not contain the derivatives of smaller scales. */
 typedef struct vmafgpu__slopes_vif_launch {
     vmafgpu__vif_launch vif;
     const float *terms; /* three planes with one value per sample, see vmafgpu__slopes_variances() */
     float *out;         /* one value per sample */
 } vmafgpu__slopes_vif_launch;
 
-/* Combines these with those of the next scale. */
+/* Multiplies the derivatives of a VIF scale by their weight, and adds those of the next scale. */
 typedef struct vmafgpu__slopes_combine_launch {
     const vmafgpu__slopes_weights *weights;
     const float *results; /* of this scale; one value per sample */
@@ -4437,13 +4437,13 @@ typedef struct vmafgpu__gpu_edits_table {
     void (*launch_map)(vmafgpu *v, const struct vmafgpu__slot *slot);
     /* Launches all slopes that wait for the motion of the pair in this slot. */
     void (*launch_slopes)(vmafgpu *v, struct vmafgpu__slot *slot);
-    /* Launches the part that needs no motion for the first pair whose slopes wait for motion. */
+    /* For the first pair whose slopes wait for motion, launches the kernels that need no motion. */
     void (*prepare_slopes)(vmafgpu *v);
     const char *(*test)(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space, size_t pitch);
 
     void (*carve)(const vmafgpu *v, struct vmafgpu__carver *c);
     vmafgpu_result (*open)(vmafgpu *v);
-    void (*end)(vmafgpu *v);             /* computes the slopes that wait for motion; no position will follow */
+    void (*end)(vmafgpu *v);             /* computes the slopes that wait for motion; no position follows */
     void (*alone)(vmafgpu *v);           /* waits until no pair is in flight */
     vmafgpu_result (*begun)(vmafgpu *v); /* called after the base has been scored */
     vmafgpu_result (*finalise)(vmafgpu *v);
@@ -29026,8 +29026,8 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
  * Each submitted frame or pair gets a position. This includes seeds (references before the first pair) and tails
  * (references after the last one). Four counters state how many positions have been submitted, launched, retired (their
  * sums are on the host) and collected (the engine has read the sums): collected <= retired <= launched <= submitted.
- * If slopes depend on the motion of later positions (`lag` is not 0), the slot of a pair stays in use after the pair
- * has been retired. A slot is then filled again when `lag` more positions have been retired.
+ * If slopes depend on the motion of later positions (`lag` is not 0), the slot of a pair stays in use until `lag` more
+ * positions have been retired.
  *
  * Copies of frames are stored in planes. The planes form two rings, which are indexed by position: one for references,
  * one for distorted frames. `flight` is the maximum number of pairs in flight. The ring of references has `flight +
@@ -29117,7 +29117,7 @@ struct vmafgpu__gpu {
     int history;              /* number of previous frames that a pair depends on, 0..2 */
     int keeps_pairs;          /* a pair also depends on the previous distorted frame */
     int keeps_chroma;         /* a pair also depends on the chroma of the previous reference */
-    int lag;                  /* number of later positions on whose motion slopes depend; then batches have one pair */
+    int lag;                  /* number of later positions on whose motion slopes depend; 0 without slopes */
     int flight;               /* maximum number of pairs in flight */
     int ring, distorted_ring; /* number of planes for references and for distorted frames */
     int sample_bytes;         /* bytes per sample in packed planes */
@@ -29152,7 +29152,7 @@ struct vmafgpu__gpu {
     int next_slot; /* the slot being filled */
     void *caller_event;
     void *pictures[VMAFGPU__SCALES]; /* events for pairs with slopes: the VIF pictures of a scale are complete; scale 0
-                                        has none. NULL without slopes of pairs */
+                                        has none. NULL unless config.slopes and config.live are set */
     vmafgpu__kernels kernels;
     vmafgpu__gpu_edits *edits; /* follows the vendor's struct in memory; NULL if there are no edits */
 };
@@ -29275,8 +29275,8 @@ static unsigned char *vmafgpu__host_plane(const vmafgpu__gpu *g, unsigned char *
     return first ? first + (size_t)index * g->frame_size : NULL;
 }
 
-/* Whether the kernels can read a frame in device memory in place. They cannot if edits or slopes need the frame after
- * the pair has been scored. */
+/* Whether the kernels can read a frame in device memory in place. If edits or slopes need the frame after the pair has
+ * been scored, the frame is copied, because the caller may then overwrite it. */
 static int vmafgpu__is_direct(const vmafgpu *v, const vmafgpu_frame *frame) {
     const ptrdiff_t pitch = vmafgpu__luma_pitch(&v->config, frame);
     return v->gpu->is_packed && !v->config.max_edit_size && !v->gpu->lag && (uintptr_t)frame->data[0] % 16 == 0 &&
@@ -30038,7 +30038,7 @@ static void vmafgpu__forget_frames(vmafgpu__slot *slot) {
     slot->surfaces.luma_count = slot->surfaces.chroma_count = 0;
 }
 
-/* Whether slopes of an earlier pair still use the data in the slot to fill. */
+/* Whether slopes of an earlier pair may still use the data in the slot to fill. */
 static int vmafgpu__slot_has_slopes(const vmafgpu__gpu *g) {
     return g->lag && g->retired < g->launched && g->retired < g->launched + 1 + g->lag - g->queue;
 }
@@ -30406,7 +30406,7 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__u
 
 /* Returns how many positions must have been collected before this one can be submitted or lent. The planes of a pair in
  * host memory stay in use until the pair has been collected, because the CPU needs them if the GPU fails. Slopes need
- * the planes on the device until `lag` more pairs are done. */
+ * the planes on the device until `lag` more positions have been retired. */
 static int64_t vmafgpu__gpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)is_lent;
     return position + 1 + v->gpu->lag - v->gpu->flight;
@@ -35084,21 +35084,21 @@ struct vmafgpu__gpu_edits {
     void *mapped;                     /* recorded after the latest map or slopes of a pair */
     void *scored;                     /* recorded when the input of a map or of slopes is complete */
     void *weighed;                    /* recorded when the weights of slopes are complete */
-    void *filtered[VMAFGPU__STREAMS]; /* recorded when the filters of VIF for slopes on a stream are complete; [0] is
+    void *filtered[VMAFGPU__STREAMS]; /* for each stream: recorded when its kernels `vif` of slopes are complete; [0] is
                                          not used */
     void *moved;                      /* recorded when the motion of the pair launched last is known */
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
     const vmafgpu__edit_lane *reading; /* the lane whose results are being read */
     int shown[VMAFGPU__SLOPES];        /* index in a record of each sum that is reported, or -1 */
     /* Memory for slopes of samples; none without config.slopes. `terms` and `bands` have three planes each. `vif` and
-     * `adm` are derivatives with respect to the input of a scale, of which scale 0 has none. */
+     * `adm` are derivatives with respect to the input of a scale; element 0 is not used. */
     struct {
         uint64_t weights, terms[VMAFGPU__SCALES], bands[VMAFGPU__SCALES], vif[VMAFGPU__SCALES], adm[VMAFGPU__SCALES];
-        uint64_t out; /* slopes of VIF, if the model also uses ADM */
+        uint64_t out; /* slopes of VIF if the model also uses ADM, and slopes that are then copied to the host */
     } by_sample;
 };
 
-/* The kernels for the terms in the matrix form of VIF. They replace those of the plain form. */
+/* The kernels that compute the terms of slopes if VIF uses the matrix form. */
 static const char *const vmafgpu__slopes_matrix_kernels[VMAFGPU__VIF_INPUTS] = {
     "vmafgpu_slopes_matrix_0_8", "vmafgpu_slopes_matrix_0_12", "vmafgpu_slopes_matrix_0_16",
     "vmafgpu_slopes_matrix_1",   "vmafgpu_slopes_matrix_2",    "vmafgpu_slopes_matrix_3",
@@ -35595,13 +35595,13 @@ static vmafgpu__map_slope_launch vmafgpu__map_slope_fill(const vmafgpu *v) {
     return of;
 }
 
-/* Returns the slot that is `distance` pairs after another slot. Batches have one pair. */
+/* Returns the slot of the pair at a distance from the pair of another slot. A negative distance means an earlier pair.
+ * Each batch must have one pair. */
 static const vmafgpu__slot *vmafgpu__slot_after(const vmafgpu__gpu *g, const vmafgpu__slot *slot, int distance) {
     return &g->slots[((int)(slot - g->slots) + distance + g->queue) % g->queue];
 }
 
-/* Returns the sums from which motion2 and motion3 of a pair are computed if the motion of all positions before `end` is
- * known. */
+/* Returns the sums from which motion2 and motion3 of a pair are computed, in a clip that ends before position `end`. */
 static vmafgpu__late_motion vmafgpu__late_motion_of(const vmafgpu__gpu *g, const vmafgpu__slot *slot, int64_t end) {
     const int64_t position = slot->first;
     vmafgpu__late_motion late;
@@ -35727,8 +35727,9 @@ static void vmafgpu__edits_slopes_weights(const vmafgpu *v, vmafgpu__slopes_weig
     }
 }
 
-/* Returns the shape of a launch that computes terms in the matrix form, and sets the number of columns per warp: few
- * enough for about 12 warps per multiprocessor, but not so few that most of the work is done twice. */
+/* Returns the shape of a launch that computes terms in the matrix form, and sets tile_width, the number of columns per
+ * warp. The aim is about 12 warps per multiprocessor. A warp processes 2 to 16 groups of 16 columns: it needs one step
+ * more than it has groups, so a single group would double the work. */
 static vmafgpu__shape vmafgpu__slopes_matrix_shape(vmafgpu__edit_vif_launch *launch, int input, int multiprocessors) {
     const int columns = vmafgpu__divide_up(launch->vif.width, 16), rows = vmafgpu__divide_up(launch->vif.height, 16);
     const int share = columns * rows / (12 * multiprocessors), steps = share < 2 ? 2 : share > 16 ? 16 : share;
@@ -35742,8 +35743,8 @@ static vmafgpu__shape vmafgpu__slopes_matrix_shape(vmafgpu__edit_vif_launch *lau
     return shape;
 }
 
-/* Launches the kernels that compute the derivatives of VIF with respect to variances, for scales first..end - 1. They
- * need no weights. */
+/* Launches the kernels that compute the terms of VIF, which are derivatives with respect to variances, for scales
+ * first..end - 1. These kernels need no weights. */
 static void vmafgpu__launch_slopes_terms(vmafgpu *v, int first, int end, void *stream) {
     const vmafgpu__launch_context *context = &v->gpu->context;
     for (int s = first; s < end && v->edits->vif; s++) {
@@ -35762,12 +35763,12 @@ static void vmafgpu__launch_slopes_terms(vmafgpu *v, int first, int end, void *s
     }
 }
 
-/* Returns where the results of VIF are stored, before and after they are combined with those of smaller scales. */
+/* Returns the address of the results of a VIF scale. The kernel `combine` usually replaces these results. */
 static uint64_t vmafgpu__slopes_of_vif(const vmafgpu__gpu_edits *x, int scale) {
     return scale ? x->by_sample.vif[scale] : x->by_sample.out;
 }
 
-/* Launches the kernels that apply the adjoints of the filters of VIF to these derivatives. */
+/* Launches the kernels that apply the adjoints of the filters of VIF to the terms of scales first..end - 1. */
 static void vmafgpu__launch_slopes_vif(vmafgpu *v, int first, int end, void *stream) {
     const vmafgpu__gpu_edits *x = v->gpu->edits;
     for (int s = first; s < end && v->edits->vif; s++) {
@@ -35826,7 +35827,7 @@ static void vmafgpu__slopes_adm_fill(vmafgpu *v, int s, uint64_t out, ptrdiff_t 
     launch->other = s == 0 && v->edits->vif ? (const float *)(uintptr_t)x->by_sample.out : NULL;
 }
 
-/* Launches the kernel that computes the slopes of ADM with respect to the bands of a scale. */
+/* Launches the kernel that computes the derivatives with respect to the bands of an ADM scale. */
 static void vmafgpu__launch_slopes_bands(vmafgpu *v, int s, void *stream) {
     vmafgpu__slopes_adm_launch launch;
     vmafgpu__shape shape;
@@ -35901,7 +35902,7 @@ static vmafgpu_result vmafgpu__edits_slopes_gpu(vmafgpu *v, const vmafgpu__wante
     vmafgpu__edits_slopes_weights(v, &weights);
     vmafgpu__gpu_enter(v);
     for (int i = 0; i < g->queue; i++)
-        g->slots[i].is_prepared = 0; /* the kernels below overwrite the results of this preparation */
+        g->slots[i].is_prepared = 0; /* the kernels below overwrite the results of vmafgpu__slopes_prepare() */
     (void)VMAFGPU__GPU_CALL(v, copy_in, (g->edits->by_sample.weights, &weights, sizeof weights, stream));
     vmafgpu__launch_slopes_terms(v, 0, VMAFGPU__SCALES, stream);
     vmafgpu__launch_slopes_vif(v, 0, VMAFGPU__SCALES, stream);
@@ -35936,10 +35937,10 @@ static void vmafgpu__launch_gradient(vmafgpu *v, const vmafgpu__slot *slot, int6
     vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_WEIGHTS], &shape, slot->streams[0], &launch);
 }
 
-/* Launches the kernels for the slopes of a pair that need no weights. With config.live, they run at the same time as
- * the kernels for the sums: on the second stream after ADM, and on the third one. Otherwise, only those of scale 0 do.
- * All pairs use the same memory, so the terms wait for the filters of the previous pair, and the filters wait for the
- * slopes of that pair. */
+/* Launches the kernels for the slopes of a pair that need no weights: `terms` and `vif`. With config.live, they can run
+ * at the same time as the kernels for the sums, on the second stream (after ADM) and on the third stream. Without
+ * config.live, only the kernels of scale 0 can. All pairs use the same memory. Therefore, `terms` waits for the kernels
+ * `vif` of the previous pair, and `vif` waits until the slopes of the previous pair are complete. */
 static void vmafgpu__slopes_prepare(vmafgpu *v, vmafgpu__slot *slot) {
     static const int stream_of[VMAFGPU__SCALES] = { 2, 1, 2, 2 };
     vmafgpu__gpu *g = v->gpu;
@@ -35999,14 +36000,14 @@ static void vmafgpu__slopes_complete(vmafgpu *v, const vmafgpu__slot *slot, int6
 }
 
 /* ---- slopes of pushed pairs ----
- * With config.live, the kernels for the slopes of a pair are launched together with those for its sums. Otherwise, the
- * weights depend on motion2 or motion3, and thus on the motion of the next positions. The data of the pair stay in its
- * slot until these positions have been launched; see `lag`. All slopes use the same memory, so only one pair at a time
- * can be prepared. The `done` event of the position whose motion was missing includes the slopes: when this position
- * has been retired, the score of the pair is ready, and so are the slopes.
+ * With config.live, the kernels for the slopes of a pair are launched together with the kernels for its sums. Without
+ * config.live, the weights can depend on motion2 or motion3, and thus on the motion of the next positions. The data of
+ * the pair then stay in its slot until these positions have been retired; see `lag`. All slopes use the same memory, so
+ * only one pair at a time can be prepared. The slopes are launched with the position whose motion was missing, before
+ * its `done` event. When this position has been retired, both the score and the slopes of the pair are ready.
  */
 
-/* Returns the first pair whose slopes have been requested but not launched, or NULL. */
+/* Returns the slot of the first pair whose slopes have been requested but not launched, or NULL if there is none. */
 static vmafgpu__slot *vmafgpu__slopes_waiting(vmafgpu__gpu *g) {
     vmafgpu__slot *first = NULL;
     for (int i = 0; i < g->queue; i++) {
@@ -36018,7 +36019,8 @@ static vmafgpu__slot *vmafgpu__slopes_waiting(vmafgpu__gpu *g) {
     return first;
 }
 
-/* Launches everything that is missing for the slopes of a pair. */
+/* Launches all kernels for the slopes of a pair that have not been launched yet. The motion of all positions before
+ * `end` is known. */
 static void vmafgpu__slopes_launch(vmafgpu *v, vmafgpu__slot *slot, int64_t end) {
     if (!slot->is_prepared)
         vmafgpu__slopes_prepare(v, slot);
@@ -36039,8 +36041,8 @@ static void vmafgpu__launch_slopes(vmafgpu *v, vmafgpu__slot *slot) {
             break;
         if (w != slot)
             (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (w->streams[0], x->moved, 0));
-        /* With a window of five frames, motion also depends on the position before the pair and, for the first pairs,
-         * on two positions after it. */
+        /* With a window of five frames, the motion of a pair also depends on the position before the pair. That of
+         * position 0 can depend on two positions after it. */
         for (int distance = -1; distance <= 1 && g->lag > 1; distance += 2)
             if (w->first + distance >= 0 && w->first + distance < slot->first)
                 (void)VMAFGPU__GPU_CALL(v, stream_wait_event,
@@ -36051,14 +36053,14 @@ static void vmafgpu__launch_slopes(vmafgpu *v, vmafgpu__slot *slot) {
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], x->mapped, 0));
 }
 
-/* For the first pair whose slopes wait for motion, launches the kernels that do not need it. */
+/* For the first pair whose slopes wait for motion, launches the kernels that need no motion. */
 static void vmafgpu__prepare_slopes(vmafgpu *v) {
     vmafgpu__slot *slot = vmafgpu__slopes_waiting(v->gpu);
     if (slot && !slot->is_prepared)
         vmafgpu__slopes_prepare(v, slot);
 }
 
-/* Computes the slopes that wait for motion. No position follows, and all sums are known. */
+/* Computes the slopes that wait for motion, at the end of a clip. All sums must be known. */
 static void vmafgpu__end_slopes(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_enter(v);

@@ -260,7 +260,7 @@ GPU_FN Words4 load(const Words4 *p) {
     asm("ld.global.nc.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w) : "l"(p));
     return v;
 }
-/* The same for memory that the kernel changes. A thread that changes it must be the only one that reads it. */
+/* Like load(), but for memory that the kernel changes. Only the thread that loads the words may change them. */
 GPU_FN Words4 load_own(const Words4 *p) {
     Words4 v;
     asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
@@ -312,7 +312,7 @@ GPU_FN uint32_t atomic_claim(uint32_t *p) {
     asm volatile("atom.global.add.u32 %0, [%1], 1;" : "=r"(v) : "l"(p) : "memory");
     return v;
 }
-/* Starts loading a cache line, whose values are needed later. */
+/* Starts to load the cache line at `p`, which is needed later. */
 GPU_FN void prefetch(const void *p) {
     asm volatile("prefetch.global.L1 [%0];" ::"l"(p));
 }
@@ -2316,7 +2316,8 @@ template <int SCALE, int BYTES, int DIGITS, bool HAS_NEXT = (SCALE < 3)> struct 
      * column g + 8 * i of the previous 16 columns and in row 2 * t + j of the half. */
     typedef int32_t Variances[3][8];
 
-    /* Computes four samples from the digits of a half: their means, and their variances from index `first` on. */
+    /* Computes four samples from the digits of a half. Stores their means in `mean`, and their variances in `variance`
+     * from index `first` on. */
     GPU_FN void horizontal_half(const uint8_t *digits, const uint32_t (&low)[4], const uint32_t (&high)[4], int first,
                                 uint32_t (&mean)[2][4], Variances &variance) {
         uint32_t b[2];
@@ -9478,7 +9479,8 @@ GPU_KERNEL(vmafgpu_edit_change, vmafgpu__edit_change_launch, VMAFGPU__EDIT_CHANG
 
 /* ---- maps: contributions of the base, summed per map block ---- */
 
-/* Starts loading memory of which a thread reads one word after the other. `threads`: of the block. */
+/* Starts to load `bytes` bytes, which would otherwise be loaded word by word, with a delay for each word. `threads`:
+ * number of threads of the block, which must all call this function. */
 GPU_FN void prefetch_all(const void *p, int32_t bytes, int32_t threads) {
     constexpr int32_t LINE = 128;
     for (int32_t i = (int32_t)thread_index() * LINE; i < bytes; i += threads * LINE)
@@ -9534,8 +9536,9 @@ GPU_FN double map_score(const vmafgpu__map_slope_launch &launch, const vmafgpu__
     return parts[0];
 }
 
-/* Computes the model inputs for the base, not yet normalised. Each thread of the block, which has `threads` threads,
- * computes some of the roots, and then at most one of the inputs. */
+/* Computes the model inputs for the base, not yet normalised. Each thread computes some of the roots, and then at most
+ * one of the inputs. x[i] is written by thread i, and there is no barrier afterwards. `threads`: number of threads of
+ * the block. */
 GPU_FN void base_inputs(const vmafgpu__smooth *s, int32_t threads, double *roots, double *x) {
     prefetch_all(s, sizeof *s, threads);
     const int32_t own = (int32_t)thread_index(), count = fetch(&s->adm_count) * VMAFGPU__MAP_ROOTS;
@@ -9676,14 +9679,15 @@ GPU_KERNEL(vmafgpu_map_shares, vmafgpu__map_launch, VMAFGPU__MAP_THREADS, 4) {
  * The section >>slopes of vmafgpu.h describes what is computed. Here, each output is computed with the same float
  * operations in the same order as in that section; only the signs of zeros can differ in intermediate results. There
  * are five kernels per scale:
- *   terms    (in >>edits, a use of the tiles of VIF) the derivatives of VIF with respect to variances, in three planes;
- *            `matrix` replaces it on devices on which VIF uses the matrix form
- *   vif      the adjoint of the filter of VIF
- *   combine  multiplies the results of `vif` by their weight, and adds the derivatives of the next scale
- *   bands    the derivatives of ADM with respect to the coefficients
- *   wavelet  the adjoint of the wavelet of ADM
- * The first two do not depend on the derivatives of the prediction with respect to the sums. For pushed pairs, the
- * kernel `weights` computes these.
+ *   terms    computes the derivatives of VIF with respect to variances, in three planes. This kernel is in >>edits,
+ *            because it uses the tiles of VIF. If VIF uses the matrix form, the kernel `matrix` replaces it.
+ *   vif      applies the adjoint of the filter of VIF.
+ *   combine  multiplies the results of `vif` by their weight, and adds the derivatives of the next scale. The smallest
+ *            scale does not need this kernel.
+ *   bands    computes the derivatives of ADM with respect to the coefficients.
+ *   wavelet  applies the adjoint of the wavelet of ADM.
+ * The kernels `terms` and `vif` do not need the weights, which are derivatives of the prediction with respect to the
+ * sums. For pushed pairs, the kernel `weights` computes the weights. For the base of edits, the CPU computes them.
  */
 
 GPU_FN float slopes_load(const float *p) {
@@ -9704,7 +9708,7 @@ GPU_FN void slopes_put(float *p, float v) {
 template <int SCALE, int BYTES, int DIGITS> struct SlopesMatrix : VifMatrix<SCALE, BYTES, DIGITS, false> {
     typedef VifMatrix<SCALE, BYTES, DIGITS, false> Vif;
 
-    /* Computes and stores the terms of a step, except for its last 16 columns, which the next step completes. */
+    /* Computes and stores the terms of 16 columns. Their windows are in the digits of this and the previous step. */
     GPU_FN void terms(const vmafgpu__edit_vif_launch &launch, const VifWarp &warp, const typename Vif::Strip &strip,
                       int32_t step) {
         const int32_t width = launch.vif.width, height = launch.vif.height;
@@ -9795,8 +9799,8 @@ template <int SCALE> GPU_FN float slopes_filter(const float *v) {
     return sum;
 }
 
-/* Filters around the samples beyond an edge, at distances of 1 to 8 >> SCALE from the last sample, which is inside[0].
- * The samples beyond the edge are 0. */
+/* Computes the results of the filter beyond an edge, at distances of 1 to 8 >> SCALE from the last sample before the
+ * edge, which is inside[0]. The samples beyond the edge are 0. */
 template <int SCALE> GPU_FN void slopes_beyond(const float (&inside)[8 >> SCALE], float (&out)[8 >> SCALE]) {
     constexpr int REACH = 8 >> SCALE;
 #pragma unroll
@@ -9809,9 +9813,9 @@ template <int SCALE> GPU_FN void slopes_beyond(const float (&inside)[8 >> SCALE]
     }
 }
 
-/* Adds, for rows near the first or the last row of a column, the results of their reflections. `edge` points to the
- * last sample before the edge, and the next one inside is `step` floats away. Row `first` is the one at a distance of 1
- * from the edge, relative to `out`; the next one is `down` rows further. */
+/* Adds the results beyond the upper or the lower edge of a column to the rows that they reflect. `edge` points to the
+ * sample in the first or last row, and the next sample inside the picture is `step` floats away. In `out`, index
+ * `first` is the row next to this row, and index first + down is the row after that. Rows outside `out` are skipped. */
 template <int SCALE, int ROW>
 GPU_FN void slopes_reflect_rows(const float *edge, int64_t step, int32_t first, int32_t down, float *out) {
     constexpr int REACH = 8 >> SCALE;
@@ -9869,8 +9873,9 @@ template <int SCALE> GPU_FN void slopes_along(const float *row, float (&out)[VIF
         out[i] = slopes_filter<SCALE>(v + i);
 }
 
-/* The adjoint of decimation and of the filter of scale NEXT, in one dimension: returns the result for an even or odd
- * sample of the larger picture. `centre` points to the sample of the smaller one at half its position, rounded down. */
+/* Applies the adjoint of decimation and of the filter of scale NEXT, in one dimension. Returns the result for an even
+ * or odd position of the larger picture. `centre` points to the sample of the smaller picture at half this position,
+ * rounded down. */
 template <int NEXT> GPU_FN float slopes_up_of(const float *centre, bool is_odd) {
     constexpr int REACH = 8 >> NEXT;
     float sum = is_odd ? slopes_tap<NEXT>(1) * (centre[0] + centre[1]) : slopes_tap<NEXT>(0) * centre[0];
@@ -9881,8 +9886,9 @@ template <int NEXT> GPU_FN float slopes_up_of(const float *centre, bool is_odd) 
     return sum;
 }
 
-/* The same for sample `at` of a row or column. Samples first..end - 1 of the smaller picture exist, the others are 0.
- * Neighbours are `step` floats apart, and `origin` points to sample 0. All samples are multiplied by `factor`. */
+/* Returns the same result for position `at` in a row or column of the larger picture, which can be beyond an edge.
+ * `origin` points to sample 0 of the smaller picture, and neighbours are `step` floats apart. Only samples
+ * first..end - 1 exist; all others are 0. All samples are multiplied by `factor`. */
 template <int NEXT, bool SHARED>
 GPU_FN float slopes_up_at(const float *origin, int64_t step, int32_t at, int32_t first, int32_t end, float factor) {
     constexpr int REACH = 8 >> NEXT, COUNT = REACH == 1 ? 2 : REACH + 1;
@@ -9898,8 +9904,9 @@ GPU_FN float slopes_up_at(const float *origin, int64_t step, int32_t at, int32_t
     return at & 1 ? slopes_up_of<NEXT>(v + REACH / 2, true) : slopes_up_of<NEXT>(v + REACH / 2, false);
 }
 
-/* The same for VIF_RUN samples of a column, from sample `at` on, which is even, with reflection at both ends of the
- * larger picture, which has `size` samples. Stores the results in shared memory, ROW floats apart. */
+/* Computes the same results for VIF_RUN samples of a column of the larger picture, from position `at` on. `at` must be
+ * even. Results beyond both ends of the column, which has `size` samples, are added to the samples that they reflect.
+ * Stores the results in shared memory, ROW floats apart. */
 template <int NEXT, int ROW>
 GPU_FN void slopes_up(const float *origin, int32_t step, int32_t at, int32_t size, int32_t end, float factor,
                       float *out) {
@@ -9948,9 +9955,9 @@ GPU_FN void slopes_samples(const VifImage &image, int32_t x, int32_t y, int32_t 
     }
 }
 
-/* Adds to `sum`, the result for column x of a row of `width` samples, the results for its reflections. `beyond`
- * contains the results beyond the left edge, at distances of 1 to 8 from the first column, and then those beyond the
- * right edge. */
+/* Returns `sum`, which is the result for column x, plus the results beyond the edges that reflect this column. The row
+ * has `width` samples. beyond[0..7] are the results beyond the left edge, at distances of 1 to 8 from the first column,
+ * and beyond[8..15] are those beyond the right edge. */
 GPU_FN float slopes_reflected(const float *beyond, int32_t reach, int32_t x, int32_t width, float sum) {
     const int32_t from_right = width - 1 - x;
     if (x >= 1 && x <= reach)
@@ -9974,9 +9981,9 @@ GPU_FN void slopes_store_run(float *row, int32_t x, int32_t width, const float (
     }
 }
 
-/* A block computes a tile. First, each thread filters a run of a column of each plane, and then a run of a row. Shared
- * memory contains the three planes after the vertical filters, with margins at both sides, and for each row of each
- * plane, the results beyond the edges of the picture. */
+/* A block computes a tile. First, each thread filters a run of rows of a column in each plane. Then it filters a run of
+ * columns of a row. Shared memory contains the results of the first step for the three planes, with margins at both
+ * sides. These are followed by the results beyond the left and the right edge for each row of each plane. */
 template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif_launch &launch) {
     constexpr int REACH = 8 >> SCALE, COLUMNS = VMAFGPU__SLOPES_COLUMNS, WIDTH = VMAFGPU__SLOPES_WIDTH(SCALE);
     constexpr int HEIGHT = VMAFGPU__SLOPES_HEIGHT, STRIDE = VMAFGPU__SLOPES_STRIDE;
@@ -10052,10 +10059,11 @@ SLOPES_VIF_KERNEL(2, 2, 2)
 SLOPES_VIF_KERNEL(3, 3, 2)
 #undef SLOPES_VIF_KERNEL
 
-/* Multiplies the results of a scale by their weight and adds those of the next scale. A block computes a tile. First,
- * threads apply the adjoint of decimation to runs of columns of the smaller picture, and then to runs of rows. Shared
- * memory contains the results for columns, with margins at both sides, and for each row, those beyond the edges. The
- * results of the last scale have not been multiplied yet. */
+/* Multiplies the results of a scale by their weight. Applies the adjoint of filter and decimation to the results of the
+ * next scale, and adds them. The results of the smallest scale have not been multiplied by their weight before, so this
+ * kernel multiplies them, too. A block computes a tile. First, threads process runs of rows of a column of the smaller
+ * picture. Then they process runs of columns of a row. Shared memory contains the results of the first step, with
+ * margins at both sides, followed by the results beyond the left and the right edge for each row. */
 template <int SCALE> GPU_FN void slopes_combine(const vmafgpu__slopes_combine_launch &launch) {
     constexpr int NEXT = SCALE + 1, REACH = 8 >> NEXT, WIDTH = VMAFGPU__SLOPES_COLUMNS, COLUMNS = WIDTH / 2 + 4;
     constexpr int HEIGHT = VMAFGPU__SLOPES_HEIGHT, STRIDE = VMAFGPU__SLOPES_UP_STRIDE;
@@ -10093,12 +10101,12 @@ template <int SCALE> GPU_FN void slopes_combine(const vmafgpu__slopes_combine_la
     float *line = (float *)(void *)(launch.out + y * launch.pitch);
     const float *results = launch.results + (int64_t)y * w + x; /* may be the output */
     uint32_t bits[VIF_RUN];
-    float v[VIF_RUN], sum[VIF_RUN]; /* v: from two columns before half of x */
+    float v[VIF_RUN], sum[VIF_RUN]; /* v: columns of the smaller picture, from x / 2 - 2 on */
     vif_load_row((const uint32_t *)up + row * STRIDE + from / 2, bits);
 #pragma unroll
     for (int i = 0; i < VIF_RUN; i++)
         v[i] = float_bits(bits[i]);
-    const bool has_own = weight != 0; /* if scale 0 is skipped, there are no results */
+    const bool has_own = weight != 0; /* if scale 0 is skipped, the weight is 0, and there are no results */
     if (has_own && x + VIF_RUN <= w && ((uintptr_t)results & 15) == 0) {
 #pragma unroll
         for (int i = 0; i < VIF_RUN; i += 4) {
@@ -10135,11 +10143,12 @@ GPU_KERNEL(vmafgpu_slopes_combine_2, vmafgpu__slopes_combine_launch, VMAFGPU__SL
 
 /* ---- ADM: the bands ---- */
 
-/* What a thread keeps of a coefficient. */
+/* The values that a thread keeps for a position of the bands. */
 struct SlopesPixel {
     uint32_t centre[2];
     int32_t signal[2][VMAFGPU__BANDS];
-    int32_t flags; /* per band: bits 0 and 1: the sign plus 1 of the affected part; bit 2: it is the impairment */
+    int32_t flags; /* 3 bits per band. Bits 0 and 1: sign of the affected part, plus 1; bit 2: whether the affected part
+                      is the impairment */
 };
 
 /* Returns a sample of the input of a scale; luma is centred. */
@@ -10212,7 +10221,8 @@ GPU_FN void slopes_coefficients(const vmafgpu__adm_launch &adm, const uint8_t *p
     }
 }
 
-/* Separates and weights a coefficient. `side` receives its shares in the thresholds of its neighbours. */
+/* Separates and weights the three coefficients at a position. `side` receives their shares of the thresholds of
+ * neighbouring positions. */
 template <int SCALE>
 GPU_FN SlopesPixel slopes_pixel(const vmafgpu__adm_launch &adm, const int32_t (&o)[VMAFGPU__BANDS],
                                 const int32_t (&t)[VMAFGPU__BANDS], uint32_t (&side)[2]) {
@@ -10247,8 +10257,8 @@ GPU_FN SlopesPixel slopes_pixel(const vmafgpu__adm_launch &adm, const int32_t (&
 
 /* A block computes a tile. First, each thread computes some coefficients of the tile and of margins of two columns and
  * rows, and keeps them in registers. Then it computes the derivatives of the cubes, for margins of one column and row,
- * and finally those of the bands. Shared memory contains what neighbours need: [2] shares in thresholds, and [2] sums
- * of derivatives over the bands. */
+ * and finally those of the bands. Shared memory contains values that neighbours need: shares of thresholds, and sums of
+ * derivatives over the bands. There is one plane of each for restored parts, and one for impairments. */
 template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_adm_launch &launch) {
     constexpr int SIDE = VMAFGPU__SLOPES_SIDE(SCALE), ROW = SIDE + 1, AREA = SIDE * ROW;
     constexpr int DOWN = VMAFGPU__SLOPES_ADM_THREADS(SCALE) / SIDE, COUNT = SIDE / DOWN;
@@ -10329,7 +10339,7 @@ template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_a
             for (int k = -1; k <= 1; k++) {
                 const float *p = centre + k;
                 box[k + 1] = p[0] + (p[-ROW] + p[ROW]);
-                if (y == vmafgpu__reflect_repeat(-1, g.h)) /* the row above the first one repeats this one */
+                if (y == vmafgpu__reflect_repeat(-1, g.h)) /* the row above row 0 is a copy of this row */
                     box[k + 1] += p[y ? -ROW : 0];
                 if (y == g.h - 1)
                     box[k + 1] += p[0];
@@ -10358,12 +10368,13 @@ template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_a
 
 /* ---- ADM: the adjoint of the wavelet ---- */
 
-/* Vertical results for a row of the input and a column of the bands: the low and the high half of the columns. */
+/* Vertical results for a row of the input and a column of the bands. The horizontal low-pass filter is then applied to
+ * `low`, the high-pass filter to `high`. */
 struct SlopesHalves {
     float low, high;
 };
 
-/* Return the taps of the two filters, as floats. */
+/* These functions return a tap of the low-pass filter or the high-pass filter, as a float. */
 GPU_FN float slopes_low_tap(int t) {
     return (float)(t == 0 ? ADM_LOW_0 : t == 1 ? ADM_LOW_1 : t == 2 ? ADM_LOW_2 : ADM_LOW_3) * (1.0f / 32768);
 }
@@ -10371,7 +10382,7 @@ GPU_FN float slopes_high_tap(int t) {
     return (float)(t == 0 ? ADM_LOW_3 : t == 1 ? -ADM_LOW_2 : t == 2 ? ADM_LOW_1 : -ADM_LOW_0) * (1.0f / 32768);
 }
 
-/* The values of the bands at one position; `low` is the derivative with respect to the low-pass band. */
+/* Derivatives with respect to the four bands at one position. `low` is the low-pass band. */
 struct SlopesBands {
     float low, h, v, d;
 };
@@ -10392,15 +10403,15 @@ GPU_FN SlopesBands slopes_load_bands(const vmafgpu__slopes_adm_launch &launch, i
     return out;
 }
 
-/* Adds what a position of the bands contributes with tap t. */
+/* Adds the contribution of one position of the bands, with tap t. */
 GPU_FN void slopes_merge(const SlopesBands &bands, int t, SlopesHalves &out) {
     const float low = slopes_low_tap(t), high = slopes_high_tap(t);
     out.low += low * bands.low + high * bands.h;
     out.high += low * bands.v + high * bands.d;
 }
 
-/* Computes the vertical results for RUN rows of a column of the bands, from row y on, which is even. Stores them in
- * shared memory, ROW floats apart. */
+/* Computes the vertical results for RUN rows of the input, from row y on, and column x of the bands. y must be even.
+ * Stores the results in shared memory, ROW floats apart. */
 template <int RUN, int ROW>
 GPU_FN void slopes_merge_down(const vmafgpu__slopes_adm_launch &launch, int32_t x, int32_t y, float *low, float *high) {
     const vmafgpu__adm_geometry &g = launch.adm.geometry;
@@ -10418,7 +10429,8 @@ GPU_FN void slopes_merge_down(const vmafgpu__slopes_adm_launch &launch, int32_t 
         slopes_merge(bands[(n + 1) / 2 + 1], n & 1 ? 0 : 1, out);
         slopes_merge(bands[(n + 1) / 2], n & 1 ? 2 : 3, out);
         if (at_edge) {
-            /* Row 1 is also row -1. Rows beyond the last one repeat it, and the one before. */
+            /* Row -1 is a copy of row 1. The first row below the input is a copy of the last row, and the second one
+             * is a copy of the row before the last row. */
             if (n == 1 && y == 0)
                 slopes_merge(bands[1], 0, out);
             if (n % 2 == 0 && y + n == in_height - 1)
@@ -10433,8 +10445,8 @@ GPU_FN void slopes_merge_down(const vmafgpu__slopes_adm_launch &launch, int32_t 
     }
 }
 
-/* A block computes a tile. First, each thread computes the vertical results of a run of rows. Then, it computes four
- * neighbouring samples of several rows. */
+/* A block computes a tile. First, each thread computes the vertical results of a run of rows. Then each thread computes
+ * four neighbouring samples in several rows. */
 GPU_FN void slopes_wavelet(const vmafgpu__slopes_adm_launch &launch) {
     constexpr int WIDTH = VMAFGPU__SLOPES_MERGE_WIDTH, HEIGHT = VMAFGPU__SLOPES_MERGE_HEIGHT, ROW = WIDTH + 2;
     constexpr int RUN = HEIGHT * ROW / VMAFGPU__SLOPES_THREADS, GROUPS = ROW / 2;

@@ -3,12 +3,15 @@
     python3 test/torch_card.py BUILD [SECONDS] [REFERENCE.y4m DISTORTED.y4m]...
 
 Needs PyTorch, the shared library in BUILD (`make shared`) and, for a GPU, the kernels (`make blobs`). Clips have 8
-bits; the default is a generated clip. Scores on a GPU must have the bits of the CPU, and gradients, too. A step is
-measured with batches of independent pictures, and with a clip. DEVICES=cuda measures only the GPU. If vmaf-torch can be
-imported (from PyPI, `pip download --no-deps vmaf-torch`, unpacked to a folder in PYTHONPATH), the gradients of both are
-compared, and the time per step is printed for both; times do not decide whether the test passes. A few samples differ
-much, because the integer arithmetic of libvmaf decides differently where the directions of ADM are nearly equal. pandas
-and yuvio, which vmaf-torch imports but does not need for a loss, are replaced by empty modules."""
+bits; the default is a generated clip. Scores and gradients on a GPU must have the bits of the CPU. The time of a
+training step is measured with batches of independent pictures, and with a clip. It does not decide whether the test
+passes. DEVICES=cuda omits the CPU.
+
+If vmaf-torch can be imported, its gradients and times are compared with ours. To install it, run
+`pip download --no-deps vmaf-torch` and unpack the file to a folder in PYTHONPATH. The gradients of a few samples differ
+much: ADM compares the angle between coefficient vectors with one degree, and near this limit, the integer arithmetic of
+libvmaf and the floats of vmaf-torch can decide differently. vmaf-torch imports pandas and yuvio but does not need them
+for a loss, so they are replaced by empty modules."""
 import glob
 import importlib.machinery
 import os
@@ -63,7 +66,7 @@ def read(path, most=8):
 
 
 def generated(width=1920, height=1080, frames=8):
-    """Smooth pictures with some texture, and blurred copies."""
+    """Returns smooth pictures with some texture, and blurred copies of them."""
     source = torch.Generator().manual_seed(1)
     wide = torch.nn.functional.interpolate(torch.rand(1, 1, height // 24, width // 24, generator=source),
                                            size=(height + 16, width + 16), mode="bicubic", align_corners=False)

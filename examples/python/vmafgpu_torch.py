@@ -1,6 +1,6 @@
 # Copyright (c) 2026 the vmafgpu authors
 # SPDX-License-Identifier: BSD-2-Clause-Patent
-"""VMAF as a loss in PyTorch. The forward pass computes the exact score, the backward pass uses its slopes.
+"""VMAF as a loss in PyTorch. The forward pass computes exact scores, the backward pass uses the slopes of the scores.
 
     import vmafgpu
     loss = vmafgpu.torch_loss(reference, distorted)     # 100 minus the mean score; a scalar of type float64
@@ -8,23 +8,24 @@
     scores = vmafgpu.torch_score(reference, distorted)  # one score per picture
 
 Both functions take luma of shape (height, width), (pictures, height, width) or (pictures, 1, height, width), on the CPU
-or a GPU. `reference` and `distorted` have the same shape and are on the same device. Floats are code values divided by
-2 ** bit_depth - 1, so 0..1. Integers are code values: uint8 with bit_depth=8, otherwise int16 or uint16.
+or a GPU. `reference` and `distorted` must have the same shape and be on the same device. Floats must be in 0..1: code
+values divided by 2 ** bit_depth - 1. Integers must be code values, of type uint8 with bit_depth=8, otherwise of type
+int16 or uint16.
 
-    bit_depth   8 to 16: the precision at which the pictures are compared
-    is_clip     1: the pictures are consecutive frames, and motion is that of the clip. By default, each picture is
-                scored alone, without motion
-    model       name or path of a model, which must use only adm, vif and motion
-    threads     number of CPU threads; default: that of PyTorch
+    bit_depth   number of bits of a code value, 8 to 16; default: 8
+    is_clip     True: the pictures are consecutive frames of a clip, and motion is computed between them. False (the
+                default): the pictures are independent, and motion is 0
+    model       name or path of a model that uses only adm, vif and motion; default: "vmaf_v0.6.1"
+    threads     number of CPU threads; default: the number of threads of PyTorch
 
-The score is that of rounded and clamped code values. The gradient passes rounding and clamping unchanged
-(straight-through), so it is not 0 for values outside 0..1. It is the derivative of the prediction before clip and
-transform, so it is not 0 at a score of 100. See SLOPES in the manual of vmafgpu.h: slopes describe small, structured
-changes, and a higher score is not always a better picture. The reference gets no gradient.
+Floats are clamped and rounded to code values before they are scored. The gradient ignores this (straight-through), so
+it is not 0 for values outside 0..1. The gradient is the derivative of the prediction before clip and transform, so it
+is not 0 at a score of 100. Slopes describe small, structured changes, and a higher score is not always a better
+picture; see SLOPES in the manual in vmafgpu.h. The reference gets no gradient.
 
-Tensors in GPU memory stay there. The library waits for the work that is queued on the current stream of PyTorch, and
-the functions return when the scores and the slopes are complete. The host waits for the GPU once per call, so a batch
-of pictures takes less time than separate calls.
+Tensors in GPU memory stay there. The library waits for the work that is queued on the current stream of PyTorch. The
+functions return when the scores and the slopes are complete. A batch of pictures takes less time than separate calls,
+because the library does not wait for the score of a picture before it queues the next one.
 """
 import collections
 import ctypes
@@ -44,8 +45,7 @@ _CONTEXTS = 8                       # number of contexts that are kept for later
 _FLOATS = ctypes.POINTER(ctypes.c_float)
 
 class _Context:
-    """Scores batches of pictures and computes their slopes. The pictures of a batch are queued on a GPU, and the host
-    waits once, for all of them."""
+    """A context of the library. Scores batches of pictures and computes their slopes."""
     def __init__(self, shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, model: Any, threads: int,
                  is_clip: bool, **gpu: Any) -> None:
         self.is_on_gpu = device[0] != "cpu"
@@ -62,9 +62,9 @@ class _Context:
         self.picture, self.plane = row * shape[0], 4 * shape[0] * shape[1]      # sizes in bytes
 
     def score(self, reference: int, distorted: int, count: int, slopes: int, stream: int) -> List[float]:
-        """Returns the scores of `count` pictures, and writes their slopes. The arguments are the addresses of packed
-        pictures and slopes. No slopes are computed if their address is 0. The work that is queued on `stream` precedes
-        that of the library."""
+        """Returns the scores of `count` pairs of pictures, and writes their slopes. `reference`, `distorted` and `slopes`
+        are addresses of packed memory. If `slopes` is 0, no slopes are computed. The GPU first finishes the work that
+        is queued on `stream`."""
         lib, v, check, (r, d), scores = vmafgpu.lib, self.scorer._v, self.scorer._check, self.pair, []
         with self.scorer._guard:
             try:
@@ -88,7 +88,7 @@ class _Context:
         return scores
 
 def _without_motion(options: Any) -> Any:
-    """Returns the options of a model with which motion is 0."""
+    """Adds an option that makes motion 0 to the options of a model."""
     if isinstance(options, dict):
         return dict(options, **{"motion.motion_force_zero": True})
     return ":".join(filter(None, [options, "motion.motion_force_zero=true"]))
@@ -102,8 +102,8 @@ _lock = threading.Lock()
 
 def _context(shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, model: Any, threads: int,
              is_clip: bool) -> _Context:
-    """Returns a context, which only this thread uses. The contexts that were not used for the longest time are closed,
-    as soon as no thread uses them."""
+    """Returns a context that only this thread uses. At most _CONTEXTS contexts are kept: the least recently used ones are
+    dropped, and closed when no thread uses them."""
     key = (shape, device, bit_depth, repr(model), threads, is_clip, threading.get_ident(), len(vmafgpu._forks))
     with _lock:
         context = _contexts.pop(key, None)
@@ -116,9 +116,9 @@ def _context(shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, mo
     return context
 
 def _code_values(sides: torch.Tensor, bit_depth: int) -> Tuple[torch.Tensor, torch.Tensor]:
-    """Converts one or two sides (the first dimension). Returns packed code values of type uint8 or int16, and a number
-    per side, which is finite if all floats are. On a GPU, these numbers are on their way to the host; they arrive with
-    the scores."""
+    """Converts references, distorted pictures, or both. `sides` has the shape (sides, pictures, height, width). Returns
+    packed code values of type uint8 or int16, and a number per side, which is finite if all floats of the side are
+    finite. On a GPU, the copies of these numbers to the host are complete when the scores are ready."""
     kept, most = torch.uint8 if bit_depth == 8 else torch.int16, 2 ** bit_depth - 1
     if not sides.is_floating_point():
         return (sides if sides.dtype == kept else sides.view(kept)).contiguous(), torch.zeros(len(sides))
@@ -146,7 +146,8 @@ def _device(tensor: torch.Tensor) -> Tuple[str, int]:
 
 def _measure(reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int, is_clip: bool, model: Any,
              threads: int, needs_slopes: bool) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
-    """Returns the scores of pictures of shape (pictures, height, width), on the CPU, and their slopes."""
+    """Returns the scores, on the CPU, and the slopes, on the device of the pictures. `reference` and `distorted` have the
+    shape (pictures, height, width)."""
     count, height, width = distorted.shape
     device = _device(distorted)
     context = _context((height, width), device, bit_depth, model, threads or torch.get_num_threads(), is_clip)
@@ -155,7 +156,7 @@ def _measure(reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int, i
         _check_type(name, side, bit_depth)
     groups = [side[None] for side in sides]
     if device[0] != "cpu" and distorted.is_floating_point() and reference.dtype == distorted.dtype:
-        groups = [torch.stack(sides)]       # half as many operations, because launching them takes most of the time
+        groups = [torch.stack(sides)]       # half as many operations: launching them takes most of the time
     codes, largest = zip(*(_code_values(group, bit_depth) for group in groups))
     r, d = (group.data_ptr() + k * count * context.picture for group in codes for k in range(len(group)))
     slopes = torch.empty(distorted.shape, dtype=torch.float32, device=distorted.device) if needs_slopes else None
@@ -167,7 +168,7 @@ def _measure(reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int, i
     return torch.tensor(scores, dtype=torch.float64), slopes
 
 class _Score(torch.autograd.Function):
-    """The scores or, if `is_loss` is set, 100 minus their mean."""
+    """Computes the scores. If `is_loss` is set, computes 100 minus their mean instead."""
     @staticmethod
     def forward(ctx: Any, reference: torch.Tensor, distorted: torch.Tensor, is_loss: bool, bit_depth: int,
                 is_clip: bool, model: Any, threads: int) -> torch.Tensor:
@@ -213,7 +214,8 @@ def _apply(reference: torch.Tensor, distorted: torch.Tensor, is_loss: bool, bit_
 
 def torch_score(reference: torch.Tensor, distorted: torch.Tensor, *, bit_depth: int = 8, is_clip: bool = False,
                 model: Any = "vmaf_v0.6.1", threads: int = 0) -> torch.Tensor:
-    """Returns the scores of all pictures, of type float64: the bits of the library. See the module."""
+    """Returns one score per picture, of type float64, with the bits of the library. For the arguments, see the docstring
+    of the module vmafgpu_torch."""
     return _apply(reference, distorted, False, bit_depth, is_clip, model, threads)
 
 def torch_loss(reference: torch.Tensor, distorted: torch.Tensor, *, bit_depth: int = 8, is_clip: bool = False,

@@ -5,7 +5,7 @@
  *
  *     bench_gpu [KEY=VALUE ...]
  *         only=open|speed|latency|pixels|edits|maps|slopes   one part; default: all
- *         size=1920x1080 bits=8 source=device|pinned|pageable     default: all
+ *         size=1920x1080 bits=8 source=device|pinned|pageable     default: all of these
  *         batch=N queue=N             config.gpu.batch and .queue_depth; default: chosen by the library
  *         model=vmaf_v0.6.1           a built-in model, or `none` to compute only features
  *         features='NAME[ OPTIONS]|...'   additional features; the frames then have chroma
@@ -1103,7 +1103,7 @@ typedef struct slopes_run {
     vmafgpu__wanted_slopes wanted;
 } slopes_run;
 
-/* Returns the GPU time in microseconds of some launches on the first stream, without the time of the host. */
+/* Returns the mean GPU time of a launch on the first stream in microseconds. */
 static double time_launches(slopes_run *run, void (*launch)(slopes_run *run, void *stream)) {
     enum { LAUNCHES = 20 };
     void *stream = run->v->gpu->slots[0].streams[0];
@@ -1141,8 +1141,8 @@ static void launch_gradient(slopes_run *run, void *stream) {
 }
 
 /* Returns the number of pairs per second, with slopes in device memory. *push receives the mean time in microseconds
- * that the calling thread spends in a push while no other pair is in flight. This requires config.live; without it,
- * `push` is NULL. */
+ * that the calling thread spends in a push if no other pair is in flight. This measurement requires config.live;
+ * without config.live, `push` must be NULL. */
 static double slopes_speed(vmafgpu *v, const reel *r, uint64_t slopes, const options *o, double *push) {
     const int frames = o->frames ? o->frames : 200;
     if (push)
@@ -1244,7 +1244,7 @@ static int bench_slopes(const film *f, cuda *c, const options *o) {
     fflush(stdout);
     vmafgpu_close(run.v);
 
-    /* pairs whose motion depends on the next reference */
+    /* pairs whose score depends on the motion of the next reference */
     config.live = 0;
     run.v = open_or_die(&config);
     config.slopes = 0;

@@ -4,7 +4,7 @@
  * time from the start of a push to the delivery of the score. Latencies do not affect the result.
  *
  *     long_run [KEY=VALUE ...]
- *         pairs=3000 intervals=10     number of pairs (rounded up to whole cycles, at least three); number of intervals
+ *         pairs=3000 intervals=10     number of pairs (rounded up to at least three whole cycles); number of intervals
  *         cycle=8 size=64x48 bits=8   number of distinct pairs, and their format
  *         backend=cpu|cuda|hip        default: cpu. On a GPU, the frames are in device memory
  *         driver=FILE kernels=FILE    as VMAFGPU_TEST_DRIVER and VMAFGPU_TEST_KERNELS (CARDS.md)

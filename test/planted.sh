@@ -11,8 +11,8 @@
 #
 # JOBS is the number of faults that run at the same time (default: one per processor). LIMIT is the number of seconds
 # after which a build or a test is stopped (default: 300); a test that is stopped has not found its fault. CC and CXX
-# name the compilers. A fault is skipped if its tools or files are missing. The exit status is 0 if each other fault was
-# found.
+# name the compilers. A fault is skipped if its tools or files are missing. The exit status is 0 if all faults that were
+# not skipped were found.
 # BUILD/planted/table.md receives the lines for PLANTED.md, and BUILD/planted/logs the output of the tests.
 build=$1
 [ $# -eq 0 ] || shift

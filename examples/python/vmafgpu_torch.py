@@ -8,9 +8,9 @@
     scores = vmafgpu.torch_score(reference, distorted)  # one score per picture
 
 Both functions take luma of shape (height, width), (pictures, height, width) or (pictures, 1, height, width), on the CPU
-or a GPU. `reference` and `distorted` must have the same shape and be on the same device. Floats must be in 0..1: code
-values divided by 2 ** bit_depth - 1. Integers must be code values, of type uint8 with bit_depth=8, otherwise of type
-int16 or uint16.
+or a GPU. `reference` and `distorted` must have the same shape and be on the same device. Floats are code values divided
+by 2 ** bit_depth - 1, so the full range is 0..1. Integers are code values. Their type must be uint8 if bit_depth is 8,
+otherwise int16 or uint16.
 
     bit_depth   number of bits of a code value, 8 to 16; default: 8
     is_clip     True: the pictures are consecutive frames of a clip, and motion is computed between them. False (the
@@ -62,9 +62,9 @@ class _Context:
         self.picture, self.plane = row * shape[0], 4 * shape[0] * shape[1]      # sizes in bytes
 
     def score(self, reference: int, distorted: int, count: int, slopes: int, stream: int) -> List[float]:
-        """Returns the scores of `count` pairs of pictures, and writes their slopes. `reference`, `distorted` and `slopes`
-        are addresses of packed memory. If `slopes` is 0, no slopes are computed. The GPU first finishes the work that
-        is queued on `stream`."""
+        """Returns the scores of `count` pairs of pictures, and writes their slopes. `reference`, `distorted` and
+        `slopes` are addresses of packed memory. If `slopes` is 0, no slopes are computed. The GPU first finishes the
+        work that is queued on `stream`."""
         lib, v, check, (r, d), scores = vmafgpu.lib, self.scorer._v, self.scorer._check, self.pair, []
         with self.scorer._guard:
             try:
@@ -102,8 +102,8 @@ _lock = threading.Lock()
 
 def _context(shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, model: Any, threads: int,
              is_clip: bool) -> _Context:
-    """Returns a context that only this thread uses. At most _CONTEXTS contexts are kept: the least recently used ones are
-    dropped, and closed when no thread uses them."""
+    """Returns a context that only this thread uses. At most _CONTEXTS contexts are kept. The least recently used ones
+    are dropped, and closed when no thread uses them."""
     key = (shape, device, bit_depth, repr(model), threads, is_clip, threading.get_ident(), len(vmafgpu._forks))
     with _lock:
         context = _contexts.pop(key, None)
@@ -146,8 +146,8 @@ def _device(tensor: torch.Tensor) -> Tuple[str, int]:
 
 def _measure(reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int, is_clip: bool, model: Any,
              threads: int, needs_slopes: bool) -> Tuple[torch.Tensor, Optional[torch.Tensor]]:
-    """Returns the scores, on the CPU, and the slopes, on the device of the pictures. `reference` and `distorted` have the
-    shape (pictures, height, width)."""
+    """Returns the scores, on the CPU, and the slopes, on the device of the pictures. `reference` and `distorted` have
+    the shape (pictures, height, width)."""
     count, height, width = distorted.shape
     device = _device(distorted)
     context = _context((height, width), device, bit_depth, model, threads or torch.get_num_threads(), is_clip)
@@ -214,8 +214,8 @@ def _apply(reference: torch.Tensor, distorted: torch.Tensor, is_loss: bool, bit_
 
 def torch_score(reference: torch.Tensor, distorted: torch.Tensor, *, bit_depth: int = 8, is_clip: bool = False,
                 model: Any = "vmaf_v0.6.1", threads: int = 0) -> torch.Tensor:
-    """Returns one score per picture, of type float64, with the bits of the library. For the arguments, see the docstring
-    of the module vmafgpu_torch."""
+    """Returns one score per picture, of type float64, with the bits of the library. The docstring of the module
+    vmafgpu_torch describes the arguments."""
     return _apply(reference, distorted, False, bit_depth, is_clip, model, threads)
 
 def torch_loss(reference: torch.Tensor, distorted: torch.Tensor, *, bit_depth: int = 8, is_clip: bool = False,

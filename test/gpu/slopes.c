@@ -274,7 +274,7 @@ static void check_refused(gpu *g) {
     film_free(&f);
 }
 
-/* ---- slopes of pushed pairs ---- */
+/* ---- slopes of live pairs ---- */
 
 enum { PAIRS = 5, KINDS = 3 };
 
@@ -365,7 +365,7 @@ static void check_pairs(gpu *g, const slopes_case *c, uint32_t seed, int block, 
     film_free(&f);
 }
 
-/* Checks that slopes in flight contain NaN if the GPU fails, and that later requests fail. */
+/* Checks that slopes in flight become NaN if the GPU fails, and that later requests fail. */
 static void check_pairs_lost(gpu *g) {
     enum { WIDTH = 64, HEIGHT = 48, PITCH = WIDTH + 3 };
     film f = film_make("texture+mix", WIDTH, HEIGHT, 8, 2, 1);
@@ -397,11 +397,11 @@ static void check_pairs_lost(gpu *g) {
     film_free(&f);
 }
 
-/* ---- slopes of pushed pairs, without and with live ---- */
+/* ---- slopes of random clips, with and without config.live ---- */
 
 enum { MOST_PAIRS = 7, MOST_LENT = 3, UNTOUCHED = -7 };
 
-/* A model with two motion columns, whose slopes depend on motion. */
+/* A model whose slopes depend on two motion columns. */
 typedef struct mixed {
     const char *names[4], *options[4];
     double slopes[5], intercepts[5], coefs[1], table[4];
@@ -409,7 +409,7 @@ typedef struct mixed {
     vmafgpu_svm svm;
     vmafgpu_model model;
     vmafgpu_model_config config;
-    int lag; /* number of later references on which its motion depends */
+    int lag; /* number of later references on which the motion columns depend */
 } mixed;
 
 static void make_mixed(mixed *m) {
@@ -462,10 +462,10 @@ static void make_mixed(mixed *m) {
 /* Memory for the slopes of a pair. */
 typedef struct plane {
     vmafgpu_memory kind;
-    float *host; /* pageable memory, or a copy of the memory below */
+    float *host; /* the memory itself if it is pageable, otherwise a copy */
     void *pinned;
     uint64_t device;
-    int is_wanted, is_early; /* is_early: `host` was read in stream order */
+    int is_wanted, is_early; /* is_early: device memory was copied to `host` in stream order, after a push */
 } plane;
 
 typedef struct batches {
@@ -491,7 +491,7 @@ static float *plane_address(const plane *p) {
     return p->pinned ? (float *)p->pinned : p->device ? (float *)(uintptr_t)p->device : p->host;
 }
 
-/* Resets the memory of all planes. */
+/* Fills the memory of all planes with UNTOUCHED. */
 static void clear_planes(batches *b) {
     for (int i = 0; i < b->pairs; i++) {
         plane *p = &b->planes[i];
@@ -539,7 +539,7 @@ static void free_planes(batches *b) {
     }
 }
 
-/* Starts to copy a plane from device memory. */
+/* Starts to copy a plane from device memory to `host`. */
 static void read_plane(const batches *b, const plane *p) {
     if (p->device)
         CHECK_INT(b->g->read_later(p->host, p->device, plane_count(b) * sizeof(float), b->stream), 0);
@@ -559,7 +559,7 @@ static void check_plane(const batches *b, int i) {
         printf("pair %d of %d, memory %d, requested %d\n", i, b->pairs, (int)p->kind, p->is_wanted);
 }
 
-/* Receives the scores that are ready. Their slopes are complete, in device memory after waiting for a stream. */
+/* Receives the scores that are ready, and checks the slopes of their pairs. */
 static void deliver(batches *b) {
     const int step = b->config.subsample ? b->config.subsample : 1, columns = vmafgpu_column_count(b->v);
     vmafgpu_score score;
@@ -651,7 +651,7 @@ static void fill_acquired(const batches *b, const vmafgpu_frame *from, const vma
                (const unsigned char *)from->data[0] + (size_t)y * row, row);
 }
 
-/* After the frames of all pairs that were pushed have become reusable, overwrites those of the last pair. */
+/* Waits until the frames of all pushed pairs are reusable, then overwrites the frames of the last pair. */
 static void overwrite(const batches *b, const reel *r, int frame) {
     if (below(2)) {
         CHECK_INT(vmafgpu_wait(b->v, -1), VMAFGPU_OK);
@@ -659,13 +659,13 @@ static void overwrite(const batches *b, const reel *r, int frame) {
         CHECK_INT(vmafgpu_stream_wait(b->v, b->stream, -1), VMAFGPU_OK);
         CHECK_INT(b->g->stream_wait(b->stream), 0);
         if (reel_frame(r, frame, 0)->memory == VMAFGPU_MEMORY_PINNED)
-            return; /* pinned references are in use for longer */
+            return; /* waiting for the stream does not make pinned references reusable */
     }
     for (int k = 0; k < 2; k++)
         picture_spoil(b->g, &r->pictures[2 * frame + k]);
 }
 
-/* Pushes the clip, or only its first pairs. */
+/* Pushes the first pairs of the clip. If these are all pairs, ends the clip and checks all slopes. */
 static void push_clip(batches *b, const reel *r, int pairs) {
     const int step = b->config.subsample ? b->config.subsample : 1;
     vmafgpu_frame lent[MOST_LENT][2];
@@ -809,7 +809,7 @@ static void check_batches(gpu *g, uint32_t seed) {
     b.cpu = open_checked(&plain);
     expect(&b);
     const int is_reset = below(2);
-    if (is_reset) { /* slopes that are requested before the reset must not be written after it */
+    if (is_reset) { /* slopes that are requested before the reset must not be written after the reset */
         reel r = reel_of_kinds(g, &f, kind);
         clear_planes(&b);
         push_clip(&b, &r, 1 + below(b.pairs));
@@ -845,7 +845,7 @@ static void check_batches(gpu *g, uint32_t seed) {
     film_free(&f);
 }
 
-/* Checks that slopes that wait for motion become NaN if the GPU fails, and that those of earlier pairs do not. */
+/* Checks that slopes that wait for motion become NaN if the GPU fails, and that the slopes of earlier pairs do not. */
 static void check_waiting_lost(gpu *g, int is_flushed) {
     enum { WIDTH = 64, HEIGHT = 48, SIZE = WIDTH * HEIGHT };
     film f = film_make("texture+mix", WIDTH, HEIGHT, 8, 3, 1);

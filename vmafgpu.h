@@ -14108,8 +14108,8 @@ VMAFGPU__COLD_END
  * ================================================================================================
  * For each luma sample of the distorted picture, computes the derivative of the prediction of a model, per code value.
  * The formulas of vif and adm are differentiated as if nothing were rounded, at a pair whose sums are known. The input
- * is the derivatives of the prediction with respect to the sums (see >>edits arithmetic). From these weights, the
- * chapter computes the derivatives with respect to the pictures, from the smallest scale to the frame:
+ * consists of weights: derivatives of the prediction with respect to the sums (see >>edits arithmetic). From these,
+ * the chapter computes the derivatives with respect to the pictures, from the smallest scale to the frame:
  *   VIF   A sample affects the variance s2 and the covariance s12 of all windows that contain the sample. With T as the
  *         filter, T' as its adjoint, m1 and m2 as the means of the reference r and of the distorted picture d, and a2
  *         and a12 as the derivatives with respect to s2 and s12, the derivative with respect to d is
@@ -14169,8 +14169,8 @@ typedef struct vmafgpu__slopes_functions {
     void (*down_four)(const float *const *rows, const float *taps, int reach, int w, float *const *out);
     /* Filters horizontally. Writes columns -reach..w + reach - 1. The columns before and after the line must be 0. */
     void (*along)(const float *line, const float *taps, int reach, int w, ptrdiff_t pitch, float *out);
-    /* Like `along`, but column x of `line` is column 2 * x of the filtered line, and the odd columns are 0. Both lines
-     * have one phase. */
+    /* Like `along`, but first widens the line: column x of `line` becomes column 2 * x, and odd columns are 0. `line`
+     * and `out` have one phase. */
     void (*along_up)(const float *line, const float *taps, int reach, int w, float *out);
     /* Combines rows of the three filtered planes with r and d, which are rows of the two pictures. Writes w columns in
      * one phase, and nothing else. */
@@ -14196,7 +14196,7 @@ typedef struct vmafgpu__slopes_functions {
                  int w, float *out);
     /* Computes low_tap * low + high_tap * high. Adds the result to `out` if `adds` is set, otherwise stores it. */
     void (*merge)(const float *low, const float *high, float low_tap, float high_tap, int w, int adds, float *out);
-    /* Like a call of `merge` that stores and one that adds. The order of `rows` and `taps` is low, high, low, high. */
+    /* Like two calls of `merge`: the first stores, the second adds. `rows` and `taps`: low, high, low, high. */
     void (*merge_two)(const float *const *rows, const float *taps, int w, float *out);
     /* Applies the horizontal adjoint of the wavelet, except at the edges. Writes 2 * w columns. */
     void (*unfold)(const float *low, const float *high, const float *const *taps, int w, float *out);
@@ -14237,7 +14237,7 @@ typedef struct vmafgpu__slopes {
     ptrdiff_t pitch;
     int uses_vif;                 /* whether the model uses VIF */
     int with_sums;                /* whether the statistics of VIF are also added to the sums of the pair */
-    int scale, rows, count, next; /* rows: of a strip; count: of strips; next: first unclaimed strip, atomic */
+    int scale, rows, count, next; /* rows per strip, number of strips, and index of the next one to claim (atomic) */
     vmafgpu__slopes_worker *workers;
 } vmafgpu__slopes;
 

@@ -6,15 +6,15 @@
 #                                           DEPTH=all: also assembles the 7.5 image for newer GPUs
 #
 # - The PTX version is at most 8.0, and the targets are sm_75 and sm_80.
-# - Kernels read global memory only by ld.global.nc or cp.async. They do not use local memory or generic addresses. In
-#   the kernels of float features and slopes, no product is fused with a sum (see may_fuse for exceptions). In machine
-#   code, divisions contain fused products.
+# - Kernels read global memory only by ld.global.nc or cp.async; may_read_volatile and may_read_own list exceptions.
+#   They do not use local memory or generic addresses. In the kernels of float features and slopes, no product is fused
+#   with a sum (see may_fuse for exceptions). In machine code, divisions contain fused products.
 # - For sm_75, sm_80, sm_90 and sm_120: no spills, no stack, and few enough registers for the number of blocks that the
 #   kernel requests. Images that `make blobs` has assembled are not assembled again.
 # - If a driver compiles the PTX: no spills. By default, this is checked for compute capability 8.0, 10.3 and
 #   12.0, and only for the kernels that fit() changes for machine code. DEPTH=all: every kernel, and each
 #   capability from 8.0 that ptxas supports.
-# - Machine code contains LDG...CONSTANT and no other LDG, and does not use local memory.
+# - Machine code contains LDG...CONSTANT and no other LDG (with the same exceptions), and does not use local memory.
 # - The PTX contains no functions of libdevice or of the CUDA toolkit, so it can be distributed under any licence.
 # - The container and the C header contain these images and the assembled machine code, and each is no larger than 6 MB.
 build=${1:-build}
@@ -30,6 +30,9 @@ mkdir -p "$work" || exit 1
 # These kernels also use volatile loads, to read values that they have written.
 may_read_volatile='vmafgpu_adm_rows vmafgpu_cambi_select vmafgpu_cambi_order vmafgpu_ciede'
 may_read_volatile="$may_read_volatile vmafgpu_ssim_rounded vmafgpu_ssim_finalise vmafgpu_map_adjust"
+
+# These kernels use volatile loads and load_own(), to read values before they overwrite them.
+may_read_own='vmafgpu_slopes_combine_0 vmafgpu_slopes_combine_1 vmafgpu_slopes_combine_2 vmafgpu_slopes_wavelet'
 
 # These kernels call fused() to separate coefficients, with exact results. Their slopes do not depend on fused products.
 may_fuse='vmafgpu_slopes_bands_'
@@ -58,7 +61,8 @@ check_foreign() {
 
 # check_memory FILE: also fails if there are no read-only loads at all, because the check itself is then wrong
 check_memory() {
-    awk -v volatile_kernels=" $may_read_volatile " -v may_fuse="^$may_fuse" '
+    awk -v volatile_kernels=" $may_read_volatile $may_read_own " -v own_kernels=" $may_read_own " \
+        -v may_fuse="^$may_fuse" '
         function complain(what) {
             key = name ": " what
             if (!(key in found))
@@ -79,7 +83,8 @@ check_memory() {
             else if (space == "global" && part[1] == "ld" && part[k + 1] == "nc")
                 readonly++
             else if (space == "global" && part[1] == "ld" &&
-                     !(part[2] == "volatile" && index(volatile_kernels, " " name " ")))
+                     !(part[2] == "volatile" && index(volatile_kernels, " " name " ")) &&
+                     !(word == "ld.global.v4.u32" && index(own_kernels, " " name " ")))
                 complain("ld.global other than .nc (" word ")")
         }
         {
@@ -232,7 +237,7 @@ print_resources() { # BOUNDS RESOURCES ARCHITECTURES
 # ---- machine code ----
 
 check_machine_code() { # FILE
-    awk -v volatile_kernels=" $may_read_volatile " '
+    awk -v volatile_kernels=" $may_read_volatile $may_read_own " -v own_kernels=" $may_read_own " '
         function complain(what) {
             key = name ": " what
             if (!(key in found))
@@ -245,7 +250,8 @@ check_machine_code() { # FILE
             for (i = 1; i <= NF; i++) {
                 if ($i ~ /^LDG\./ && $i ~ /\.CONSTANT/)
                     readonly++
-                else if ($i ~ /^LDG(\.|$)/ && !($i ~ /\.STRONG/ && index(volatile_kernels, " " name " ")))
+                else if ($i ~ /^LDG(\.|$)/ && !($i ~ /\.STRONG/ && index(volatile_kernels, " " name " ")) &&
+                         !($i ~ /\.128$/ && index(own_kernels, " " name " ")))
                     complain("LDG without CONSTANT (" $i ")")
                 else if ($i ~ /^(LDL|STL)(\.|$)/)
                     complain(substr($i, 1, 3))

@@ -132,7 +132,8 @@ static void edits(const vmafgpu__plan *plan, int lanes) {
     print(vmafgpu__edit_kernels[VMAFGPU__EDIT_PATCH], lanes, VMAFGPU__EDIT_PATCH_THREADS, 0);
     print(vmafgpu__edit_kernels[VMAFGPU__EDIT_CHANGE], lanes, VMAFGPU__EDIT_CHANGE_THREADS,
           (unsigned)vmafgpu__edit_change_shared(VMAFGPU__SMOOTH_EXTRACTORS));
-    print(vmafgpu__edit_kernels[VMAFGPU__MAP_FINALISE], lanes, VMAFGPU__MAP_FINALISE_THREADS, 0);
+    print(vmafgpu__edit_kernels[VMAFGPU__MAP_FINALISE], lanes, VMAFGPU__MAP_FINALISE_THREADS,
+          VMAFGPU__MAP_FINALISE_SHARED);
     print(vmafgpu__edit_kernels[VMAFGPU__MAP_SLOPES], lanes, VMAFGPU__MAP_SLOPE_THREADS, VMAFGPU__MAP_SLOPE_SHARED);
     print(vmafgpu__edit_kernels[VMAFGPU__MAP_ADJUST], lanes, VMAFGPU__MAP_ADJUST_THREADS, VMAFGPU__MAP_SCORE_SHARED);
     print(vmafgpu__edit_kernels[VMAFGPU__MAP_SHARES], lanes, VMAFGPU__MAP_THREADS, 0);
@@ -155,8 +156,11 @@ static void edits(const vmafgpu__plan *plan, int lanes) {
             }
             print(vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_VIF + vif_input], lanes, VMAFGPU__SLOPES_THREADS,
                   VMAFGPU__SLOPES_VIF_SHARED);
-            print(vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_BANDS + adm_input], lanes, VMAFGPU__SLOPES_ADM_THREADS,
-                  VMAFGPU__SLOPES_ADM_SHARED);
+            if (s + 1 < VMAFGPU__SCALES)
+                print(vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_COMBINE + s], lanes, VMAFGPU__SLOPES_THREADS,
+                      VMAFGPU__SLOPES_COMBINE_SHARED);
+            print(vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_BANDS + adm_input], lanes,
+                  VMAFGPU__SLOPES_ADM_THREADS(s), VMAFGPU__SLOPES_ADM_SHARED(s));
             adm.adm.batch = batch_of(depth);
             adm.edits.count = 1;
             vmafgpu__adm_fill(&adm.adm, &shape, plan, 0, s, &layout, NULL, lanes);

@@ -251,7 +251,7 @@ check_machine_code() { # FILE
                 if ($i ~ /^LDG\./ && $i ~ /\.CONSTANT/)
                     readonly++
                 else if ($i ~ /^LDG(\.|$)/ && !($i ~ /\.STRONG/ && index(volatile_kernels, " " name " ")) &&
-                         !($i ~ /\.128$/ && index(own_kernels, " " name " ")))
+                         !($i ~ /\.128(\.SYS)?$/ && index(own_kernels, " " name " ")))
                     complain("LDG without CONSTANT (" $i ")")
                 else if ($i ~ /^(LDL|STL)(\.|$)/)
                     complain(substr($i, 1, 3))

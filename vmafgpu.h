@@ -35857,6 +35857,15 @@ static void vmafgpu__launch_slopes_wavelet(vmafgpu *v, int s, uint64_t out, ptrd
     vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_WAVELET], &shape, stream, &launch);
 }
 
+/* Launches the kernels for the slopes of ADM, one after the other, except for the last kernel. */
+static void vmafgpu__launch_slopes_adm(vmafgpu *v, void *stream) {
+    for (int s = VMAFGPU__SCALES - 1; s >= 0; s--) {
+        vmafgpu__launch_slopes_bands(v, s, stream);
+        if (s)
+            vmafgpu__launch_slopes_wavelet(v, s, 0, 0, stream);
+    }
+}
+
 /* Launches the kernel that writes the slopes of ADM to `out`, or adds them to those of VIF. If the model uses only VIF,
  * `out` is already complete. If it uses neither, sets all slopes to 0. */
 static void vmafgpu__launch_slopes_last(vmafgpu *v, uint64_t out, ptrdiff_t pitch, void *stream) {
@@ -35907,11 +35916,7 @@ static vmafgpu_result vmafgpu__edits_slopes_gpu(vmafgpu *v, const vmafgpu__wante
     vmafgpu__launch_slopes_terms(v, 0, VMAFGPU__SCALES, stream);
     vmafgpu__launch_slopes_vif(v, 0, VMAFGPU__SCALES, stream);
     vmafgpu__launch_slopes_combine(v, target.out, target.pitch, stream);
-    for (int s = VMAFGPU__SCALES - 1; s >= 0; s--) {
-        vmafgpu__launch_slopes_bands(v, s, stream);
-        if (s)
-            vmafgpu__launch_slopes_wavelet(v, s, 0, 0, stream);
-    }
+    vmafgpu__launch_slopes_adm(v, stream);
     vmafgpu__launch_slopes_last(v, target.out, target.pitch, stream);
     vmafgpu__copy_slopes(v, wanted, stream);
     (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
@@ -35956,7 +35961,7 @@ static void vmafgpu__slopes_prepare(vmafgpu *v, vmafgpu__slot *slot) {
         if (s)
             (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, v->config.live ? g->pictures[s] : x->scored, 0));
         vmafgpu__launch_slopes_terms(v, s, s + 1, stream);
-        if (s < 2)
+        if (s < 2) /* the first scale on this stream */
             (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0));
         vmafgpu__launch_slopes_vif(v, s, s + 1, stream);
     }

@@ -835,6 +835,13 @@ static void pixel_frame_free(pixel_frame *p, cuda *c) {
     }
 }
 
+/* Pushes a pair. If `slopes` is not 0, requests its slopes in this device memory. */
+static void push_with_slopes(vmafgpu *v, const vmafgpu_frame *pair, uint64_t slopes) {
+    if ((slopes && vmafgpu_slopes_next(v, (float *)(uintptr_t)slopes, 0, VMAFGPU_MEMORY_DEVICE) != VMAFGPU_OK) ||
+        vmafgpu_push(v, &pair[0], &pair[1]) != VMAFGPU_OK)
+        die("%s", vmafgpu_last_error(v));
+}
+
 /* Returns the GPU time in microseconds from the moment when the caller's stream has drawn a pair until the stream may
  * overwrite it. If `slopes` is not 0, the slopes of the pair are computed, too. */
 static double time_live(vmafgpu *v, cuda *c, const vmafgpu_frame *pair, uint64_t slopes, void *const *events) {
@@ -842,8 +849,8 @@ static double time_live(vmafgpu *v, cuda *c, const vmafgpu_frame *pair, uint64_t
     vmafgpu_score score;
     vmafgpu_result result = VMAFGPU_OK;
     CUDA_CALL(c, event_record, (events[0], c->streams[0]));
-    if ((slopes && vmafgpu_slopes_next(v, (float *)(uintptr_t)slopes, 0, VMAFGPU_MEMORY_DEVICE) != VMAFGPU_OK) ||
-        vmafgpu_push(v, &pair[0], &pair[1]) != VMAFGPU_OK || vmafgpu_stream_wait(v, c->streams[0], -1) != VMAFGPU_OK)
+    push_with_slopes(v, pair, slopes);
+    if (vmafgpu_stream_wait(v, c->streams[0], -1) != VMAFGPU_OK)
         die("%s", vmafgpu_last_error(v));
     CUDA_CALL(c, event_record, (events[1], c->streams[0]));
     CUDA_CALL(c, stream_wait, (c->streams[0]));
@@ -1128,11 +1135,7 @@ static void launch_combine(slopes_run *run, void *stream) {
     vmafgpu__launch_slopes_combine(run->v, (uint64_t)(uintptr_t)run->wanted.samples, run->wanted.pitch, stream);
 }
 static void launch_adm(slopes_run *run, void *stream) {
-    for (int s = VMAFGPU__SCALES - 1; s >= 0; s--) {
-        vmafgpu__launch_slopes_bands(run->v, s, stream);
-        if (s)
-            vmafgpu__launch_slopes_wavelet(run->v, s, 0, 0, stream);
-    }
+    vmafgpu__launch_slopes_adm(run->v, stream);
     vmafgpu__launch_slopes_last(run->v, (uint64_t)(uintptr_t)run->wanted.samples, run->wanted.pitch, stream);
 }
 static void launch_gradient(slopes_run *run, void *stream) {
@@ -1151,9 +1154,7 @@ static double slopes_speed(vmafgpu *v, const reel *r, uint64_t slopes, const opt
         const vmafgpu_frame *pair = r->frames[k % r->film->pairs];
         vmafgpu_score score;
         const double begin = now();
-        if (vmafgpu_slopes_next(v, (float *)(uintptr_t)slopes, 0, VMAFGPU_MEMORY_DEVICE) != VMAFGPU_OK ||
-            vmafgpu_push(v, &pair[0], &pair[1]) != VMAFGPU_OK)
-            die("%s", vmafgpu_last_error(v));
+        push_with_slopes(v, pair, slopes);
         *push += 1e6 * (now() - begin) / frames;
         while (vmafgpu_next_score(v, &score) == VMAFGPU_AGAIN) {
         }
@@ -1162,9 +1163,7 @@ static double slopes_speed(vmafgpu *v, const reel *r, uint64_t slopes, const opt
     for (int k = 0; k < frames; k++) {
         const vmafgpu_frame *pair = r->frames[k % r->film->pairs];
         vmafgpu_score score;
-        if (vmafgpu_slopes_next(v, (float *)(uintptr_t)slopes, 0, VMAFGPU_MEMORY_DEVICE) != VMAFGPU_OK ||
-            vmafgpu_push(v, &pair[0], &pair[1]) != VMAFGPU_OK)
-            die("%s", vmafgpu_last_error(v));
+        push_with_slopes(v, pair, slopes);
         while (vmafgpu_next_score(v, &score) == VMAFGPU_OK) {
         }
     }

@@ -278,24 +278,20 @@ static inline void check_feature_refused(const char *name, int depth, int chroma
 
 /* ---- a simple model ---- */
 
-/* A model with one input x: 100 e^(-(x + 0.5)^2 / 4) */
+/* A model with one support vector. make_single() makes one with one input x: 100 e^(-(x + 0.5)^2 / 4) */
 typedef struct single {
-    const char *names[1], *options[1];
-    double slopes[2], intercepts[2], coefs[1], table[1];
+    const char *names[4], *options[4];
+    double slopes[5], intercepts[5], coefs[1], table[4];
     uint16_t rows[1];
     vmafgpu_svm svm;
     vmafgpu_model model;
     vmafgpu_model_config config;
 } single;
 
-static inline void make_single(single *s, const char *feature, const char *options) {
-    memset(s, 0, sizeof *s);
-    s->names[0] = feature;
-    s->options[0] = options ? options : "";
-    s->slopes[0] = s->slopes[1] = 1;
+/* Completes a model with this number of inputs, of which the caller has set the names, options, slopes and position. */
+static inline void complete_single(single *s, const char *name, int inputs) {
     s->coefs[0] = 100;
-    s->table[0] = -0.5;
-    s->svm.feature_count = 1;
+    s->svm.feature_count = inputs;
     s->svm.feature_names = s->names;
     s->svm.feature_options = s->options;
     s->svm.slopes = s->slopes;
@@ -305,10 +301,19 @@ static inline void make_single(single *s, const char *feature, const char *optio
     s->svm.sv_coefs = s->coefs;
     s->svm.sv_rows = s->rows;
     s->svm.sv_table = s->table;
-    s->model.name = feature;
+    s->model.name = name;
     s->model.svm_count = 1;
     s->model.svms = &s->svm;
     s->config.model = &s->model;
+}
+
+static inline void make_single(single *s, const char *feature, const char *options) {
+    memset(s, 0, sizeof *s);
+    s->names[0] = feature;
+    s->options[0] = options ? options : "";
+    s->slopes[0] = s->slopes[1] = 1;
+    s->table[0] = -0.5;
+    complete_single(s, feature, 1);
 }
 
 #endif /* SCORING_H */

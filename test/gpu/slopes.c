@@ -403,12 +403,7 @@ enum { MOST_PAIRS = 7, MOST_LENT = 3, UNTOUCHED = -7 };
 
 /* A model whose slopes depend on two motion columns. */
 typedef struct mixed {
-    const char *names[4], *options[4];
-    double slopes[5], intercepts[5], coefs[1], table[4];
-    uint16_t rows[1];
-    vmafgpu_svm svm;
-    vmafgpu_model model;
-    vmafgpu_model_config config;
+    single simple;
     int lag; /* number of later references on which the motion columns depend */
 } mixed;
 
@@ -429,34 +424,20 @@ static void make_mixed(mixed *m) {
         { "integer_motion3", "motion_force_zero=true", 0 },
     };
     memset(m, 0, sizeof *m);
-    m->names[0] = "integer_vif_scale1";
-    m->names[1] = "integer_adm2";
-    m->options[0] = m->options[1] = "";
+    m->simple.names[0] = "integer_vif_scale1";
+    m->simple.names[1] = "integer_adm2";
+    m->simple.options[0] = m->simple.options[1] = "";
     for (int i = 0; i < 2; i++) {
         const int which = below((int)(sizeof motions / sizeof *motions));
-        m->names[2 + i] = motions[which].name;
-        m->options[2 + i] = motions[which].options;
+        m->simple.names[2 + i] = motions[which].name;
+        m->simple.options[2 + i] = motions[which].options;
         m->lag = motions[which].lag > m->lag ? motions[which].lag : m->lag;
     }
     for (int i = 0; i < 5; i++)
-        m->slopes[i] = i < 3 ? 1 : 0.07;
-    m->coefs[0] = 100;
-    m->table[0] = 0.3;
-    m->svm.rescale = 1;
-    m->svm.feature_count = 4;
-    m->svm.feature_names = m->names;
-    m->svm.feature_options = m->options;
-    m->svm.slopes = m->slopes;
-    m->svm.intercepts = m->intercepts;
-    m->svm.gamma = 0.25;
-    m->svm.sv_count = 1;
-    m->svm.sv_coefs = m->coefs;
-    m->svm.sv_rows = m->rows;
-    m->svm.sv_table = m->table;
-    m->model.name = "mixed";
-    m->model.svm_count = 1;
-    m->model.svms = &m->svm;
-    m->config.model = &m->model;
+        m->simple.slopes[i] = i < 3 ? 1 : 0.07;
+    m->simple.table[0] = 0.3;
+    m->simple.svm.rescale = 1;
+    complete_single(&m->simple, "mixed", 4);
 }
 
 /* Memory for the slopes of a pair. */
@@ -773,7 +754,7 @@ static void check_batches(gpu *g, uint32_t seed) {
         model.version = models[below(4)];
         own.lag = 1;
     }
-    b.config.models = model.version ? &model : &own.config;
+    b.config.models = model.version ? &model : &own.simple.config;
     b.config.model_count = 1;
     b.config.slopes = 1 + below(2);
     b.config.live = below(5) == 0;

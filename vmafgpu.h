@@ -1084,9 +1084,9 @@ typedef struct vmafgpu_gpu_config {
                                            16 at 4K and 32 at smaller sizes on GPUs with more than 24 GiB (with
                                            `devices`: 96 GiB each), and twice the above on other GPUs. With `devices`,
                                            the default is at least 16. All these defaults are reduced if necessary to
-                                           stay below the memory limit (see `queue_depth`). With config.live, the
-                                           default is 1. With config.map_block_size or config.slopes, a batch always
-                                           contains one pair. A pair waits until its batch is full, or until
+                                           stay below the memory limit (see `queue_depth`). With config.slopes, the
+                                           default is 1 at 4K, 4 at 1080p and 32 at 576x324. With config.live, it is 1.
+                                           With config.map_block_size, a batch always contains one pair. A pair waits until its batch is full, or until
                                            vmafgpu_flush() or vmafgpu_wait() is called, so a batch of 1 gives the
                                            lowest latency */
     int         queue_depth;            /* maximum number of batches in flight, 1..8; default 2 to 4, or 2 with
@@ -2395,7 +2395,7 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 /* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
  * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
  * value. */
-#define VMAFGPU__KERNEL_INTERFACE 0x61d5ffd8u
+#define VMAFGPU__KERNEL_INTERFACE 0xb7a6d687u
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
  * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
@@ -3485,13 +3485,22 @@ typedef struct vmafgpu__map_blocks {
     int32_t size, across, down, first, count, unused;
 } vmafgpu__map_blocks;
 
+/* The pairs of a batch whose slopes a kernel computes. Grid dimension 2 is the index of the pair in the batch. */
+typedef struct vmafgpu__slopes_batch {
+    int64_t stride; /* floats between the memory of two pairs */
+    uint32_t pairs; /* one bit per pair */
+    uint32_t unused;
+} vmafgpu__slopes_batch;
+
 /* One VIF scale of one variant. The launch computes either how edits change the sums, or how much each sample of the
  * base contributes to the sums. These contributions are stored, or added up for each block of a map. */
 typedef struct vmafgpu__edit_vif_launch {
     vmafgpu__vif_launch vif;
     vmafgpu__edit_batch edits;
+    vmafgpu__slopes_batch slopes;    /* used only for slopes */
     int32_t *terms;                  /* planes with one value per sample: the term of each variant, the noise term,
-                                        the mean and the variance of the reference */
+                                        the mean and the variance of the reference; for slopes see
+                                        vmafgpu__slopes_variances() */
     int32_t tile_width, tile_height; /* size of the tile of a block: multiples of 4 (width) and 8 (height) */
     int32_t stride, unused;          /* stride: row length in shared memory */
     vmafgpu__map_blocks map;
@@ -3536,12 +3545,13 @@ enum {
     VMAFGPU__MAP_ADJUST_THREADS = 256 /* each thread processes one block, too; at least MAP_LANES */
 };
 
-/* Launch parameters of the kernel that prepares the smooth prediction from the sums of a scored pair. */
+/* Launch parameters of the kernel that prepares the smooth prediction from the sums of scored pairs. */
 typedef struct vmafgpu__map_finalise_launch {
+    vmafgpu__slopes_batch slopes; /* also selects the only pair of a map */
     vmafgpu__smooth *smooth;
-    const vmafgpu__sums *sums;
-    vmafgpu__late_motion late;
-    int32_t history, unused;
+    const vmafgpu__sums *sums; /* [pairs] */
+    vmafgpu__late_motion late[VMAFGPU__MAX_BATCH];
+    int32_t history[VMAFGPU__MAX_BATCH];
 } vmafgpu__map_finalise_launch;
 
 /* Computes the slopes of maps, one per sum, and then the sum of all support vectors for the base. */
@@ -3627,8 +3637,9 @@ enum {
 #define VMAFGPU__SLOPES_ADM_THREADS(scale) ((scale) < 2 ? 512 : 256)
 #define VMAFGPU__SLOPES_ADM_SHARED(scale)  (4 * 4 * VMAFGPU__SLOPES_SIDE(scale) * (VMAFGPU__SLOPES_SIDE(scale) + 1))
 
-/* Computes the weights of slopes in a single block. Unlike the slopes of maps, they are derivatives at the pair. */
+/* Computes the weights of slopes, one block per pair. Unlike the slopes of maps, they are derivatives at the pair. */
 typedef struct vmafgpu__slopes_weights_launch {
+    vmafgpu__slopes_batch slopes;
     vmafgpu__map_slope_launch of; /* `slopes` is not used */
     vmafgpu__slopes_weights *weights;
     int32_t adm, bit_depth; /* adm: ADM extractor of the first model, or -1 */
@@ -3638,29 +3649,36 @@ typedef struct vmafgpu__slopes_weights_launch {
  * weight, and do not contain the derivatives of smaller scales. */
 typedef struct vmafgpu__slopes_vif_launch {
     vmafgpu__vif_launch vif;
+    vmafgpu__slopes_batch slopes;
     const float *terms; /* three planes with one value per sample, see vmafgpu__slopes_variances() */
     float *out;         /* one value per sample */
 } vmafgpu__slopes_vif_launch;
 
+/* The output of a pair. */
+typedef struct vmafgpu__slopes_out {
+    unsigned char *data;
+    int64_t pitch; /* bytes; may be negative at scale 0 */
+} vmafgpu__slopes_out;
+
 /* Multiplies the derivatives of a VIF scale by their weight, and adds those of the next scale. */
 typedef struct vmafgpu__slopes_combine_launch {
+    vmafgpu__slopes_batch slopes;
     const vmafgpu__slopes_weights *weights;
     const float *results; /* of this scale; one value per sample */
     const float *smaller; /* derivatives with respect to the picture of the next scale */
-    unsigned char *out;   /* may be `results` */
-    int64_t pitch;        /* bytes; may be negative at scale 0 */
     int32_t width, height;
+    vmafgpu__slopes_out out[VMAFGPU__MAX_BATCH]; /* may be `results` */
 } vmafgpu__slopes_combine_launch;
 
 /* Computes the derivatives with respect to the bands of an ADM scale, or those with respect to its input. */
 typedef struct vmafgpu__slopes_adm_launch {
     vmafgpu__adm_launch adm;
+    vmafgpu__slopes_batch slopes;
     const vmafgpu__slopes_weights *weights;
     float *bands;         /* three planes with one value per coefficient; NULL if all are 0 */
     const float *smaller; /* derivatives with respect to the low-pass band; NULL at the last scale */
     const float *other;   /* derivatives that are added to those of this scale; NULL if there are none */
-    unsigned char *out;   /* may be `other` */
-    int64_t pitch;
+    vmafgpu__slopes_out out[VMAFGPU__MAX_BATCH]; /* may be `other` */
 } vmafgpu__slopes_adm_launch;
 
 #endif /* !VMAFGPU_NO_EDITS */
@@ -4439,6 +4457,7 @@ typedef struct vmafgpu__gpu_edits_table {
     void (*launch_slopes)(vmafgpu *v, struct vmafgpu__slot *slot);
     /* For the first pair whose slopes wait for motion, launches the kernels that need no motion. */
     void (*prepare_slopes)(vmafgpu *v);
+    void *(*launch_known_slopes)(vmafgpu *v, struct vmafgpu__slot *slot);
     const char *(*test)(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space, size_t pitch);
 
     void (*carve)(const vmafgpu *v, struct vmafgpu__carver *c);
@@ -29091,11 +29110,15 @@ typedef struct vmafgpu__slot {
     int made_count;
     int64_t first;
     int is_running;
-    vmafgpu__wanted_map map; /* the map that was requested with the only pair of the batch */
-    int map_history;         /* number of frames before that pair */
-    /* The slopes that were requested with that pair and are not complete, see >>gpu edits: */
-    vmafgpu__wanted_slopes slopes;
-    int64_t slopes_end; /* position of the pair whose `done` event includes the slopes; INT64_MAX if unknown */
+    vmafgpu__wanted_map map;         /* the map that was requested with the only pair of the batch */
+    int history[VMAFGPU__MAX_BATCH]; /* number of frames before each pair */
+    /* The slopes that were requested with the pairs and are not complete, see >>gpu edits. In the masks, there is one
+     * bit per pair. */
+    uint32_t has_slopes;
+    uint32_t launched_slopes; /* those whose kernels have been launched */
+    vmafgpu__wanted_slopes slopes[VMAFGPU__MAX_BATCH];
+    int is_released;    /* the sums can be collected although slopes are not complete */
+    int64_t slopes_end; /* position of the pair whose `done` event includes all slopes; INT64_MAX if unknown */
     int is_prepared;    /* 1 if everything that needs no motion has been launched */
     float *map_staging; /* pinned; values of all blocks */
 } vmafgpu__slot;
@@ -29182,7 +29205,10 @@ static void vmafgpu__gpu_stop(vmafgpu *v, const char *why) {
         if (slot->map.shares && slot->map.memory != VMAFGPU_MEMORY_DEVICE)
             vmafgpu__make_shares_unknown(v, slot->map.shares);
         slot->map.shares = NULL;
-        vmafgpu__make_slopes_unknown(v, &slot->slopes);
+        for (int k = 0; k < VMAFGPU__MAX_BATCH; k++)
+            if (slot->has_slopes >> k & 1)
+                vmafgpu__make_slopes_unknown(v, &slot->slopes[k]);
+        slot->has_slopes = slot->launched_slopes = 0;
     }
     v->gpu->is_dead = 1;
     vmafgpu__message(v->note, sizeof v->note, "GPU: %s", why);
@@ -29567,7 +29593,7 @@ static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot,
     work.again = 0;
     work.found = NULL;
     work.launch = vmafgpu__launch_work;
-    work.pictures_done = slot->slopes.samples && v->config.live ? vmafgpu__record_pictures : NULL;
+    work.pictures_done = slot->has_slopes && v->config.live ? vmafgpu__record_pictures : NULL;
     work.v = v;
     work.stream = slot->streams[vmafgpu__stream_of(v, device_state->feature)];
     return work;
@@ -30024,8 +30050,8 @@ static void vmafgpu__retire(vmafgpu *v, int wait) {
         memcpy(slot->map.shares, slot->map_staging, sizeof *slot->map_staging * (size_t)vmafgpu__map_count(&v->config));
     slot->map.shares = NULL;
     for (int i = 0; i < g->queue; i++)
-        if (g->slots[i].slopes_end <= slot->first)
-            g->slots[i].slopes.samples = NULL;
+        if (g->slots[i].slopes_end < slot->first + slot->batch.pairs)
+            g->slots[i].has_slopes = g->slots[i].launched_slopes = 0;
     vmafgpu__unmake_surfaces(v, slot, 0);
     slot->is_running = 0;
     g->retired = slot->first + slot->batch.pairs;
@@ -30038,9 +30064,18 @@ static void vmafgpu__forget_frames(vmafgpu__slot *slot) {
     slot->surfaces.luma_count = slot->surfaces.chroma_count = 0;
 }
 
-/* Whether slopes of an earlier pair may still use the data in the slot to fill. */
+/* Returns the number of later positions that must be retired before no slopes use the data of a position. */
+static int vmafgpu__slopes_delay(const vmafgpu__gpu *g) {
+    return g->lag ? g->lag + g->batch - 1 : 0;
+}
+
+/* Whether slopes of an earlier batch may still use the data in the slot to fill. A batch uses the data of its own slot
+ * and of the previous slot until at most `lag` more batches have been retired. */
 static int vmafgpu__slot_has_slopes(const vmafgpu__gpu *g) {
-    return g->lag && g->retired < g->launched && g->retired < g->launched + 1 + g->lag - g->queue;
+    int running = 0;
+    for (int i = 0; i < g->queue; i++)
+        running += g->slots[i].is_running;
+    return g->lag && running && running > g->queue - 1 - g->lag;
 }
 
 /* Returns the slot to fill. If the slot is still in use, waits first. */
@@ -30053,7 +30088,8 @@ static vmafgpu__slot *vmafgpu__open_slot(vmafgpu *v) {
         slot->first = g->submitted;
         slot->batch.pairs = 0;
         slot->map.shares = NULL;
-        slot->slopes.samples = NULL;
+        slot->has_slopes = slot->launched_slopes = 0;
+        slot->is_released = 0;
         vmafgpu__forget_frames(slot);
     }
     return slot;
@@ -30406,10 +30442,10 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__u
 
 /* Returns how many positions must have been collected before this one can be submitted or lent. The planes of a pair in
  * host memory stay in use until the pair has been collected, because the CPU needs them if the GPU fails. Slopes need
- * the planes on the device until `lag` more positions have been retired. */
+ * the planes on the device until more positions have been retired. */
 static int64_t vmafgpu__gpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)is_lent;
-    return position + 1 + v->gpu->lag - v->gpu->flight;
+    return position + 1 + vmafgpu__slopes_delay(v->gpu) - v->gpu->flight;
 }
 
 /* Whether a push would return without waiting for a slot. If incomplete batches have been launched, the next slot may
@@ -30490,12 +30526,14 @@ static vmafgpu_result vmafgpu__gpu_submit(vmafgpu *v, const vmafgpu__job *job) {
             before[k] = vmafgpu__find_earlier(v, slot, position - 1 - k, 0);
         if (job->history && g->keeps_pairs)
             before[VMAFGPU__PAST_DISTORTED] = vmafgpu__find_earlier(v, slot, position - 1, 1);
+        if (job->slopes.samples)
+            slot->has_slopes |= (uint32_t)1 << slot->batch.pairs;
+        slot->slopes[slot->batch.pairs] = job->slopes;
+        slot->history[slot->batch.pairs] = job->history;
         vmafgpu__add_pair(slot, &uploads[0].target, &uploads[1].target, before);
         slot->map = job->map;
-        slot->slopes = job->slopes;
         slot->slopes_end = INT64_MAX;
         slot->is_prepared = 0;
-        slot->map_history = job->history;
         if (slot->batch.pairs == g->batch)
             vmafgpu__launch_filling(v);
     } else {
@@ -30533,17 +30571,51 @@ static void vmafgpu__finalise_values(vmafgpu *v, const vmafgpu__value *words) {
     }
 }
 
+/* Returns the position up to which sums can be collected. Sums of a batch whose slopes are not complete are held back,
+ * because slopes must be complete when their score is ready. */
+static int64_t vmafgpu__available(const vmafgpu__gpu *g) {
+    int64_t end = g->retired;
+    for (int i = 0; i < g->queue; i++)
+        if (g->slots[i].has_slopes && !g->slots[i].is_released && g->slots[i].first < end)
+            end = g->slots[i].first;
+    return end;
+}
+
+/* Waits until the sums of a retired position can be collected. If the slopes of some pairs of its batch need the motion
+ * of positions that have not been launched, these slopes are not waited for: the scores need the same motion. */
+static void vmafgpu__release(vmafgpu *v, int64_t position) {
+    vmafgpu__gpu *g = v->gpu;
+    for (int i = 0; i < g->queue; i++) {
+        vmafgpu__slot *slot = &g->slots[i];
+        if (!slot->has_slopes || position < slot->first || position >= slot->first + slot->batch.pairs)
+            continue;
+        if (slot->slopes_end != INT64_MAX) {
+            vmafgpu__retire(v, 1);
+            return;
+        }
+        (void)v->edits_on_gpu->launch_known_slopes(v, slot);
+        (void)VMAFGPU__GPU_CALL(v, stream_wait, (slot->streams[0]));
+        slot->has_slopes &= ~slot->launched_slopes;
+        slot->launched_slopes = 0;
+        slot->is_released = 1;
+    }
+}
+
 static vmafgpu_result vmafgpu__gpu_collect(vmafgpu *v, vmafgpu__wait_mode wait_mode, vmafgpu__sums *sums) {
     vmafgpu__gpu *g = v->gpu;
-    if (!g->is_dead && g->collected == g->retired &&
+    if (!g->is_dead && g->collected >= vmafgpu__available(g) &&
         (wait_mode != VMAFGPU__NO_WAIT || (g->launched == g->submitted && g->launched > g->retired))) {
         vmafgpu__gpu_enter(v);
         if (wait_mode == VMAFGPU__WAIT && g->retired == g->launched)
             vmafgpu__launch_filling(v);
-        vmafgpu__retire(v, wait_mode == VMAFGPU__WAIT);
+        if (g->collected == g->retired || wait_mode != VMAFGPU__WAIT)
+            vmafgpu__retire(v, wait_mode == VMAFGPU__WAIT);
+        while (wait_mode == VMAFGPU__WAIT && !g->is_dead && g->collected < g->retired &&
+               g->collected >= vmafgpu__available(g))
+            vmafgpu__release(v, g->collected);
         vmafgpu__gpu_leave(v);
     }
-    const int is_retired = g->collected < g->retired;
+    const int is_retired = g->collected < vmafgpu__available(g);
     if (!is_retired && !g->is_dead)
         return VMAFGPU_AGAIN;
     v->subject[0] = '\0'; /* the subject is a later frame; the caller adds the number of the frame collected here */
@@ -30579,10 +30651,10 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     vmafgpu__gpu *g = v->gpu;
     const int64_t position = g->submitted + v->lending.count, r = position % g->ring, d = position % g->distorted_ring;
     vmafgpu__upload uploads[3];
-    if (v->lending.count >= g->flight - g->lag)
+    if (v->lending.count >= g->flight - vmafgpu__slopes_delay(g))
         return vmafgpu__fail(v, VMAFGPU_ERROR_STATE,
                              "%s: all %d pairs of planes are acquired; push an acquired pair first", v->subject,
-                             g->flight - g->lag);
+                             g->flight - vmafgpu__slopes_delay(g));
     uploads[0] = vmafgpu__upload_of("previous reference", job->previous, g->staged_single, g->device_single, 0, 1);
     uploads[1] = vmafgpu__upload_of("reference", job->reference, vmafgpu__host_plane(g, g->staged_references, r),
                                     vmafgpu__device_plane(g, g->device_references, r), 1, 1);
@@ -30598,7 +30670,7 @@ static vmafgpu_result vmafgpu__gpu_single(vmafgpu *v, const vmafgpu__job *job, v
     vmafgpu__gpu_enter(v);
     vmafgpu__launch_filling(v);
     vmafgpu__slot *slot = vmafgpu__open_slot(v);
-    while (!g->is_dead && position + g->lag - g->retired >= g->flight)
+    while (!g->is_dead && position + vmafgpu__slopes_delay(g) - g->retired >= g->flight)
         vmafgpu__retire(v, 1);
     if (!g->is_dead)
         result = vmafgpu__bring(v, slot, uploads, 3);
@@ -30643,9 +30715,9 @@ static void vmafgpu__gpu_reset(vmafgpu *v) {
         vmafgpu__unmake_surfaces(v, &g->slots[g->next_slot], 0);
     }
     for (int i = 0; i < g->queue; i++) { /* slopes that wait for motion are cancelled */
-        for (int k = 0; k < VMAFGPU__STREAMS && g->slots[i].slopes.samples; k++)
+        for (int k = 0; k < VMAFGPU__STREAMS && g->slots[i].has_slopes; k++)
             (void)VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[i].streams[k]));
-        g->slots[i].slopes.samples = NULL;
+        g->slots[i].has_slopes = g->slots[i].launched_slopes = 0;
     }
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
@@ -30742,12 +30814,16 @@ static vmafgpu_result vmafgpu__gpu_wait_on_stream(vmafgpu *v, void *stream, int6
     vmafgpu__gpu *g = v->gpu;
     int error = 0;
     vmafgpu__gpu_enter(v);
-    if (position > g->launched)
+    if (position + g->lag > g->launched) /* slopes also need the motion of later positions */
         vmafgpu__launch_filling(v);
     int64_t end = position;
     for (int i = 0; i < g->queue; i++) {
-        const vmafgpu__slot *slot = &g->slots[i];
-        if (slot->slopes.samples && slot->first < position && slot->slopes_end != INT64_MAX && slot->slopes_end >= end)
+        vmafgpu__slot *slot = &g->slots[i];
+        if (slot->has_slopes && slot->first < position && slot->slopes_end == INT64_MAX) {
+            void *launched = v->edits_on_gpu->launch_known_slopes(v, slot);
+            error |= g->driver.stream_wait_event(stream, launched, 0);
+        }
+        if (slot->has_slopes && slot->first < position && slot->slopes_end != INT64_MAX && slot->slopes_end >= end)
             end = slot->slopes_end + 1;
     }
     position = end;
@@ -31033,10 +31109,10 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
         (void)VMAFGPU__GPU_CALL(v, memory_info, (&available, &total));
     const size_t share = is_one_of_many ? total / PART * 2 : total / PART;
     const size_t part = share < available / 4 ? share : available / 4, most = part > memory ? part : memory;
-    const int fill = (!is_on_device ? 2 : most == memory ? 4 : 16) * PIXELS / (c->width * c->height);
+    const int fill = (c->slopes ? 1 : !is_on_device ? 2 : most == memory ? 4 : 16) * PIXELS / (c->width * c->height);
     const int high_shift = vmafgpu__sample_shift(c);
     const int least = is_one_of_many ? (is_on_device ? 2 : 1) * LONG_RUN / SHORTEST_QUEUE : 1;
-    g->batch = vmafgpu__maps_pairs(c)      ? 1
+    g->batch = c->map_block_size           ? 1
                : c->gpu.batch              ? c->gpu.batch
                : c->live                   ? 1
                : fill < least              ? least
@@ -31061,7 +31137,7 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
                         : g->plane.size;
     g->functions = vmafgpu__choose_level(c->cpumask);
     const int queue = c->gpu.queue_depth ? c->gpu.queue_depth : is_one_of_many ? SHORTEST_QUEUE : LONGEST_QUEUE;
-    vmafgpu__gpu_layout(v, queue > g->lag ? queue : g->lag + 1);
+    vmafgpu__gpu_layout(v, queue > g->lag + 1 || !g->lag ? queue : g->lag + 2);
     while (!c->gpu.queue_depth && g->queue > SHORTEST_QUEUE + g->lag && g->memory_size > memory)
         vmafgpu__gpu_layout(v, g->queue - 1);
     while (!c->gpu.batch && g->batch > 1 && g->memory_size > most) {
@@ -35093,7 +35169,9 @@ struct vmafgpu__gpu_edits {
     /* Memory for slopes of samples; none without config.slopes. `terms` and `bands` have three planes each. `vif` and
      * `adm` are derivatives with respect to the input of a scale; element 0 is not used. */
     struct {
-        uint64_t weights, terms[VMAFGPU__SCALES], bands[VMAFGPU__SCALES], vif[VMAFGPU__SCALES], adm[VMAFGPU__SCALES];
+        uint64_t size; /* bytes per pair of a batch; all addresses are those of pair 0 */
+        uint64_t smooth, weights;
+        uint64_t terms[VMAFGPU__SCALES], bands[VMAFGPU__SCALES], vif[VMAFGPU__SCALES], adm[VMAFGPU__SCALES];
         uint64_t out; /* slopes of VIF if the model also uses ADM, and slopes that are then copied to the host */
     } by_sample;
 };
@@ -35194,11 +35272,13 @@ static size_t vmafgpu__edit_records_size(int words, int count) {
     return sizeof(int64_t) * ((size_t)vmafgpu__edit_changes_at(words, count) + (size_t)count);
 }
 
-/* Lays out the memory for the slopes of samples. */
+/* Lays out the memory for the slopes of samples: an area for each pair of a batch. */
 static void vmafgpu__gpu_slopes_lay_out(vmafgpu *v, size_t *device_used) {
     const vmafgpu__gpu *g = v->gpu;
     const int w = v->config.width, h = v->config.height;
     vmafgpu__gpu_edits *x = g->edits;
+    const uint64_t start = g->memory + vmafgpu__append(device_used, 0);
+    x->by_sample.smooth = g->memory + vmafgpu__append(device_used, sizeof(vmafgpu__smooth));
     x->by_sample.weights = g->memory + vmafgpu__append(device_used, sizeof(vmafgpu__slopes_weights));
     x->by_sample.out = g->memory + vmafgpu__append(device_used, sizeof(float) * (size_t)w * (size_t)h);
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
@@ -35211,6 +35291,8 @@ static void vmafgpu__gpu_slopes_lay_out(vmafgpu *v, size_t *device_used) {
         const size_t input = s ? (size_t)vmafgpu__adm_size(w, s - 1) * (size_t)vmafgpu__adm_size(h, s - 1) : 0;
         x->by_sample.adm[s] = g->memory + vmafgpu__append(device_used, sizeof(float) * input);
     }
+    x->by_sample.size = g->memory + vmafgpu__append(device_used, 0) - start;
+    (void)vmafgpu__append(device_used, (size_t)x->by_sample.size * (size_t)(g->batch - 1));
 }
 
 /* Lays out the memory for edits and maps after the memory that is already in use. */
@@ -35387,10 +35469,15 @@ static vmafgpu__edit_batch vmafgpu__edit_batch_of(const vmafgpu *v, const vmafgp
     return out;
 }
 
+/* Returns the slot of the base, or of the pair being mapped. */
+static const vmafgpu__slot *vmafgpu__edits_slot(const vmafgpu *v) {
+    return &v->gpu->slots[v->gpu->edits->slot];
+}
+
 /* Fills in the VIF launch arguments that are common to the base and to edits. */
-static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_vif_launch *out) {
+static vmafgpu__shape vmafgpu__edit_vif_fill(vmafgpu *v, const vmafgpu__slot *slot, int variant, int scale,
+                                             vmafgpu__edit_vif_launch *out) {
     vmafgpu__gpu *g = v->gpu;
-    const vmafgpu__slot *slot = &g->slots[g->edits->slot];
     const vmafgpu__vif_scratch layout = vmafgpu__vif_scratch_of(v->config.width, v->config.height);
     const vmafgpu__block block = { VMAFGPU__EDIT_VIF_THREADS, 0 };
     const vmafgpu__feature_device_state *device_state = g->kernels.of;
@@ -35427,9 +35514,9 @@ static void vmafgpu__edit_vif_start(vmafgpu *v, int functions, int scale, int co
 }
 
 /* Fills in the ADM launch arguments that are common to the base and to edits. */
-static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale, vmafgpu__edit_adm_launch *out) {
+static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, const vmafgpu__slot *slot, int variant, int scale,
+                                             vmafgpu__edit_adm_launch *out) {
     vmafgpu__gpu *g = v->gpu;
-    const vmafgpu__slot *slot = &g->slots[g->edits->slot];
     const vmafgpu__adm_scratch layout = vmafgpu__adm_scratch_of(v->config.width, v->config.height);
     const vmafgpu__feature_device_state *device_state = g->kernels.of;
     vmafgpu__shape shape;
@@ -35453,7 +35540,7 @@ static vmafgpu__shape vmafgpu__edit_adm_fill(vmafgpu *v, int variant, int scale,
  * coefficient. */
 static void vmafgpu__base_vif(vmafgpu *v, int variant, int scale, const vmafgpu__map_blocks *map, void *stream) {
     vmafgpu__edit_vif_launch launch;
-    const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, variant, scale, &launch);
+    const vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, vmafgpu__edits_slot(v), variant, scale, &launch);
     launch.edits.vif_variants = v->plan.vif_variants;
     if (map)
         launch.map = *map;
@@ -35464,7 +35551,7 @@ static void vmafgpu__base_vif(vmafgpu *v, int variant, int scale, const vmafgpu_
 static void vmafgpu__base_adm(vmafgpu *v, int variant, int scale, const vmafgpu__map_blocks *map, void *stream) {
     const vmafgpu__gpu *g = v->gpu;
     vmafgpu__edit_adm_launch launch;
-    vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, variant, scale, &launch);
+    vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, vmafgpu__edits_slot(v), variant, scale, &launch);
     const vmafgpu__adm_geometry *geometry = &launch.adm.geometry;
     const int input = vmafgpu__adm_input(scale, v->config.bit_depth),
               functions = map ? VMAFGPU__MAP_ADM : VMAFGPU__BASE_ADM;
@@ -35595,41 +35682,63 @@ static vmafgpu__map_slope_launch vmafgpu__map_slope_fill(const vmafgpu *v) {
     return of;
 }
 
-/* Returns the slot of the pair at a distance from the pair of another slot. A negative distance means an earlier pair.
- * Each batch must have one pair. */
+/* Returns the slot at a distance in the ring from another slot. */
 static const vmafgpu__slot *vmafgpu__slot_after(const vmafgpu__gpu *g, const vmafgpu__slot *slot, int distance) {
     return &g->slots[((int)(slot - g->slots) + distance + g->queue) % g->queue];
 }
 
-/* Returns the sums from which motion2 and motion3 of a pair are computed, in a clip that ends before position `end`. */
-static vmafgpu__late_motion vmafgpu__late_motion_of(const vmafgpu__gpu *g, const vmafgpu__slot *slot, int64_t end) {
-    const int64_t position = slot->first;
+/* Returns the sums of a position, which must be in a batch close to that of `slot`. */
+static const vmafgpu__sums *vmafgpu__sums_at(const vmafgpu__gpu *g, const vmafgpu__slot *slot, int64_t position) {
+    while (position < slot->first)
+        slot = vmafgpu__slot_after(g, slot, -1);
+    while (position >= slot->first + slot->batch.pairs)
+        slot = vmafgpu__slot_after(g, slot, 1);
+    return slot->batch.sums + (position - slot->first);
+}
+
+/* Returns the sums from which motion2 and motion3 of a pair are computed, in a clip that ends before position `end`.
+ * The pair is in the batch of `slot`. */
+static vmafgpu__late_motion vmafgpu__late_motion_of(const vmafgpu__gpu *g, const vmafgpu__slot *slot, int64_t position,
+                                                    int64_t end) {
     vmafgpu__late_motion late;
     memset(&late, 0, sizeof late);
     for (int window = 1; window <= 2; window++) {
         const vmafgpu__sums **sums = late.sums[window - 1];
         if (position < window) {
             if (window < end)
-                sums[0] = vmafgpu__slot_after(g, slot, window - (int)position)->batch.sums;
+                sums[0] = vmafgpu__sums_at(g, slot, window);
             continue;
         }
-        sums[0] = vmafgpu__slot_after(g, slot, position + 1 < end)->batch.sums;
+        sums[0] = vmafgpu__sums_at(g, slot, position + (position + 1 < end));
         if (position + 1 < end && position + 1 >= 2 * window)
-            sums[1] = vmafgpu__slot_after(g, slot, 1 - window)->batch.sums;
+            sums[1] = vmafgpu__sums_at(g, slot, position + 1 - window);
     }
     return late;
 }
 
-/* Launches the kernel that prepares the smooth prediction from the sums of a pair. The motion of all positions before
- * `end` is known. */
-static void vmafgpu__launch_finalise(vmafgpu *v, const vmafgpu__slot *slot, int64_t end) {
-    const vmafgpu__shape shape = { { 1, 1, 1 }, VMAFGPU__MAP_FINALISE_THREADS, VMAFGPU__MAP_FINALISE_SHARED };
+/* Returns which pairs of a slot have slopes that are to be launched, and the layout of their memory. */
+static vmafgpu__slopes_batch vmafgpu__slopes_batch_of(const vmafgpu *v, const vmafgpu__slot *slot) {
+    const vmafgpu__slopes_batch out = { (int64_t)(v->gpu->edits->by_sample.size / sizeof(float)),
+                                        slot->has_slopes & ~slot->launched_slopes, 0 };
+    return out;
+}
+
+/* Launches the kernel that prepares the smooth prediction from the sums of pairs. The motion of all positions before
+ * `end` is known. For a live pair, `end` is the position after the pair. */
+static void vmafgpu__launch_finalise(vmafgpu *v, const vmafgpu__slot *slot, int64_t end, uint64_t smooth,
+                                     vmafgpu__slopes_batch slopes) {
+    const vmafgpu__shape shape = { { 1, 1, (uint32_t)slot->batch.pairs },
+                                   VMAFGPU__MAP_FINALISE_THREADS,
+                                   VMAFGPU__MAP_FINALISE_SHARED };
     vmafgpu__map_finalise_launch launch;
-    launch.smooth = (vmafgpu__smooth *)(uintptr_t)v->gpu->edits->smooth;
+    launch.slopes = slopes;
+    launch.smooth = (vmafgpu__smooth *)(uintptr_t)smooth;
     launch.sums = slot->batch.sums;
-    launch.late = vmafgpu__late_motion_of(v->gpu, slot, end);
-    launch.history = slot->map_history;
-    launch.unused = 0;
+    for (int i = 0; i < slot->batch.pairs; i++) {
+        const int64_t position = slot->first + i;
+        launch.late[i] = vmafgpu__late_motion_of(v->gpu, slot, position, v->config.live ? position + 1 : end);
+        launch.history[i] = slot->history[i];
+    }
     vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__MAP_FINALISE], &shape, slot->streams[0], &launch);
 }
 
@@ -35647,6 +35756,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     const vmafgpu__map_blocks map = vmafgpu__map_of(v, v->config.map_block_size, 0, blocks);
     const uint64_t shares = is_on_device ? (uint64_t)(uintptr_t)slot->map.shares : x->shares;
     void *stream = slot->streams[0];
+    const vmafgpu__slopes_batch of_map = { 0, 1, 0 };
     vmafgpu__map_slope_launch of = vmafgpu__map_slope_fill(v);
     vmafgpu__map_adjust_launch last;
     memset(&last, 0, sizeof last);
@@ -35665,7 +35775,7 @@ static void vmafgpu__launch_map(vmafgpu *v, const vmafgpu__slot *slot) {
     vmafgpu__map_vif(v, &map, 0, 1, slot->streams[2]);
     vmafgpu__map_adm(v, &map, slot->streams[1]);
     vmafgpu__map_rows(v, slot->streams[1]);
-    vmafgpu__launch_finalise(v, slot, slot->first + 1);
+    vmafgpu__launch_finalise(v, slot, slot->first + 1, x->smooth, of_map);
     vmafgpu__gpu_launch(v, x->functions[VMAFGPU__MAP_SLOPES], &slopes, stream, &of);
     vmafgpu__map_vif(v, &map, 1, VMAFGPU__SCALES, stream);
     for (int i = 1; i < VMAFGPU__STREAMS; i++) {
@@ -35732,7 +35842,9 @@ static void vmafgpu__edits_slopes_weights(const vmafgpu *v, vmafgpu__slopes_weig
  * more than it has groups, so a single group would double the work. */
 static vmafgpu__shape vmafgpu__slopes_matrix_shape(vmafgpu__edit_vif_launch *launch, int input, int multiprocessors) {
     const int columns = vmafgpu__divide_up(launch->vif.width, 16), rows = vmafgpu__divide_up(launch->vif.height, 16);
-    const int share = columns * rows / (12 * multiprocessors), steps = share < 2 ? 2 : share > 16 ? 16 : share;
+    const int share = columns * rows * launch->vif.batch.pairs / (12 * multiprocessors), steps = share < 2    ? 2
+                                                                                                 : share > 16 ? 16
+                                                                                                              : share;
     const int of_warp = input ? VMAFGPU__VIF_WARP_SHARED_16 : VMAFGPU__VIF_WARP_SHARED_8;
     vmafgpu__shape shape;
     launch->tile_width = 16 * steps;
@@ -35743,23 +35855,30 @@ static vmafgpu__shape vmafgpu__slopes_matrix_shape(vmafgpu__edit_vif_launch *lau
     return shape;
 }
 
+/* Launches a kernel for those pairs of a slot whose slopes are requested. */
+static void vmafgpu__launch_for_pairs(vmafgpu *v, int function, const vmafgpu__slot *slot, vmafgpu__shape shape,
+                                      void *stream, void *launch) {
+    shape.grid[2] = (uint32_t)slot->batch.pairs;
+    vmafgpu__gpu_launch(v, v->gpu->edits->functions[function], &shape, stream, launch);
+}
+
 /* Launches the kernels that compute the terms of VIF, which are derivatives with respect to variances, for scales
  * first..end - 1. These kernels need no weights. */
-static void vmafgpu__launch_slopes_terms(vmafgpu *v, int first, int end, void *stream) {
+static void vmafgpu__launch_slopes_terms(vmafgpu *v, const vmafgpu__slot *slot, int first, int end, void *stream) {
     const vmafgpu__launch_context *context = &v->gpu->context;
     for (int s = first; s < end && v->edits->vif; s++) {
         const int input = vmafgpu__vif_input(s, v->config.bit_depth);
         vmafgpu__edit_vif_launch launch;
-        vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, v->edits->vif->variant, s, &launch);
+        vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, slot, v->edits->vif->variant, s, &launch);
+        launch.slopes = vmafgpu__slopes_batch_of(v, slot);
         launch.terms = (int32_t *)(uintptr_t)v->gpu->edits->by_sample.terms[s];
-        if (context->form != VMAFGPU__FORM_MATRIX) {
-            vmafgpu__edit_vif_start(v, VMAFGPU__KERNEL_SLOPES_TERMS, s, launch.vif.width, launch.vif.height, shape,
-                                    &launch, stream);
-        } else if (!launch.vif.images_only) {
+        if (launch.vif.images_only)
+            continue;
+        if (context->form == VMAFGPU__FORM_MATRIX)
             shape = vmafgpu__slopes_matrix_shape(&launch, input, context->multiprocessors);
-            vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_TERMS + input], &shape, stream,
-                                &launch);
-        }
+        else
+            vmafgpu__edit_vif_tile(&shape, &launch, 1, s, launch.vif.width, launch.vif.height, context->lanes);
+        vmafgpu__launch_for_pairs(v, VMAFGPU__KERNEL_SLOPES_TERMS + input, slot, shape, stream, &launch);
     }
 }
 
@@ -35769,142 +35888,155 @@ static uint64_t vmafgpu__slopes_of_vif(const vmafgpu__gpu_edits *x, int scale) {
 }
 
 /* Launches the kernels that apply the adjoints of the filters of VIF to the terms of scales first..end - 1. */
-static void vmafgpu__launch_slopes_vif(vmafgpu *v, int first, int end, void *stream) {
+static void vmafgpu__launch_slopes_vif(vmafgpu *v, const vmafgpu__slot *slot, int first, int end, void *stream) {
     const vmafgpu__gpu_edits *x = v->gpu->edits;
     for (int s = first; s < end && v->edits->vif; s++) {
         vmafgpu__edit_vif_launch of_edits;
         vmafgpu__slopes_vif_launch launch;
-        vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, v->edits->vif->variant, s, &of_edits);
+        vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, slot, v->edits->vif->variant, s, &of_edits);
         if (of_edits.vif.images_only)
             continue;
         memset(&launch, 0, sizeof launch);
         launch.vif = of_edits.vif;
+        launch.slopes = vmafgpu__slopes_batch_of(v, slot);
         launch.terms = (const float *)(uintptr_t)x->by_sample.terms[s];
         launch.out = (float *)(uintptr_t)vmafgpu__slopes_of_vif(x, s);
         vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.vif.width, VMAFGPU__SLOPES_WIDTH(s)),
                            vmafgpu__divide_up(launch.vif.height, VMAFGPU__SLOPES_HEIGHT), 1, VMAFGPU__SLOPES_THREADS,
                            VMAFGPU__SLOPES_VIF_SHARED);
-        vmafgpu__gpu_launch(v, x->functions[VMAFGPU__KERNEL_SLOPES_VIF + vmafgpu__vif_input(s, v->config.bit_depth)],
-                            &shape, stream, &launch);
+        vmafgpu__launch_for_pairs(v, VMAFGPU__KERNEL_SLOPES_VIF + vmafgpu__vif_input(s, v->config.bit_depth), slot,
+                                  shape, stream, &launch);
+    }
+}
+
+/* Fills in the outputs of all pairs. `memory`: where those of pair 0 are stored, without padding; 0: where the slopes of
+ * the pairs are stored in the end. This is the caller's memory if it is on the device, and otherwise `by_sample.out`,
+ * from which the slopes are copied. */
+static void vmafgpu__slopes_fill_out(const vmafgpu *v, const vmafgpu__slot *slot, uint64_t memory, int width,
+                                     vmafgpu__slopes_out *out) {
+    const vmafgpu__gpu_edits *x = v->gpu->edits;
+    for (int i = 0; i < slot->batch.pairs; i++) {
+        const vmafgpu__wanted_slopes *wanted = &slot->slopes[i];
+        const int is_direct = !memory && wanted->memory == VMAFGPU_MEMORY_DEVICE;
+        const uint64_t own = (memory ? memory : x->by_sample.out) + x->by_sample.size * (uint64_t)i;
+        out[i].data = is_direct ? (unsigned char *)(void *)wanted->samples : (unsigned char *)(uintptr_t)own;
+        out[i].pitch = is_direct ? (int64_t)wanted->pitch : width * (int64_t)sizeof(float);
     }
 }
 
 /* Launches the kernels that combine the results of the scales. If the model does not use ADM, the last kernel stores
- * the slopes in `out`. */
-static void vmafgpu__launch_slopes_combine(vmafgpu *v, uint64_t out, ptrdiff_t pitch, void *stream) {
+ * the slopes. */
+static void vmafgpu__launch_slopes_combine(vmafgpu *v, const vmafgpu__slot *slot, void *stream) {
     const vmafgpu__gpu_edits *x = v->gpu->edits;
     for (int s = VMAFGPU__SCALES - 2; s >= 0 && v->edits->vif; s--) {
         const int is_last = s == 0 && !v->edits->adm;
         vmafgpu__slopes_combine_launch launch;
         vmafgpu__shape shape;
+        memset(&launch, 0, sizeof launch);
+        launch.slopes = vmafgpu__slopes_batch_of(v, slot);
         launch.width = v->config.width >> s;
         launch.height = v->config.height >> s;
         launch.weights = (const vmafgpu__slopes_weights *)(uintptr_t)x->by_sample.weights;
         launch.results = (const float *)(uintptr_t)vmafgpu__slopes_of_vif(x, s);
         launch.smaller = (const float *)(uintptr_t)vmafgpu__slopes_of_vif(x, s + 1);
-        launch.out = (unsigned char *)(uintptr_t)(is_last ? out : vmafgpu__slopes_of_vif(x, s));
-        launch.pitch = is_last ? (int64_t)pitch : launch.width * (int64_t)sizeof(float);
+        vmafgpu__slopes_fill_out(v, slot, is_last ? 0 : vmafgpu__slopes_of_vif(x, s), launch.width, launch.out);
         vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.width, VMAFGPU__SLOPES_COLUMNS),
                            vmafgpu__divide_up(launch.height, VMAFGPU__SLOPES_HEIGHT), 1, VMAFGPU__SLOPES_THREADS,
                            VMAFGPU__SLOPES_COMBINE_SHARED);
-        vmafgpu__gpu_launch(v, x->functions[VMAFGPU__KERNEL_SLOPES_COMBINE + s], &shape, stream, &launch);
+        vmafgpu__launch_for_pairs(v, VMAFGPU__KERNEL_SLOPES_COMBINE + s, slot, shape, stream, &launch);
     }
 }
 
 /* Fills in the arguments of the kernels for the slopes of ADM at a scale. */
-static void vmafgpu__slopes_adm_fill(vmafgpu *v, int s, uint64_t out, ptrdiff_t pitch,
-                                     vmafgpu__slopes_adm_launch *launch) {
+static void vmafgpu__slopes_adm_fill(vmafgpu *v, const vmafgpu__slot *slot, int s, vmafgpu__slopes_adm_launch *launch) {
     const vmafgpu__gpu_edits *x = v->gpu->edits;
     vmafgpu__edit_adm_launch of_edits;
     memset(launch, 0, sizeof *launch);
-    (void)vmafgpu__edit_adm_fill(v, v->edits->adm->variant, s, &of_edits);
+    (void)vmafgpu__edit_adm_fill(v, slot, v->edits->adm->variant, s, &of_edits);
     launch->adm = of_edits.adm;
+    launch->slopes = vmafgpu__slopes_batch_of(v, slot);
     launch->weights = (const vmafgpu__slopes_weights *)(uintptr_t)x->by_sample.weights;
     launch->bands = (float *)(uintptr_t)x->by_sample.bands[s];
     launch->smaller = s + 1 < VMAFGPU__SCALES ? (const float *)(uintptr_t)x->by_sample.adm[s + 1] : NULL;
-    launch->out = (unsigned char *)(uintptr_t)(s ? x->by_sample.adm[s] : out);
-    launch->pitch = s ? launch->adm.input_width * (int)sizeof(float) : (int64_t)pitch;
+    vmafgpu__slopes_fill_out(v, slot, s ? x->by_sample.adm[s] : 0, launch->adm.input_width, launch->out);
     launch->other = s == 0 && v->edits->vif ? (const float *)(uintptr_t)x->by_sample.out : NULL;
 }
 
 /* Launches the kernel that computes the derivatives with respect to the bands of an ADM scale. */
-static void vmafgpu__launch_slopes_bands(vmafgpu *v, int s, void *stream) {
+static void vmafgpu__launch_slopes_bands(vmafgpu *v, const vmafgpu__slot *slot, int s, void *stream) {
     vmafgpu__slopes_adm_launch launch;
     vmafgpu__shape shape;
     if (!v->edits->adm)
         return;
-    vmafgpu__slopes_adm_fill(v, s, 0, 0, &launch);
+    vmafgpu__slopes_adm_fill(v, slot, s, &launch);
     const vmafgpu__adm_geometry *g = &launch.adm.geometry;
     const int left = g->left > 0 ? g->left - 1 : 0, top = g->top > 0 ? g->top - 1 : 0;
     vmafgpu__set_shape(&shape, vmafgpu__divide_up(g->w - 2 * left, VMAFGPU__SLOPES_SIDE(s) - 4),
                        vmafgpu__divide_up(g->h - 2 * top, VMAFGPU__SLOPES_SIDE(s) - 4), 1,
                        VMAFGPU__SLOPES_ADM_THREADS(s), VMAFGPU__SLOPES_ADM_SHARED(s));
-    vmafgpu__gpu_launch(
-        v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_BANDS + vmafgpu__adm_input(s, v->config.bit_depth)], &shape,
-        stream, &launch);
+    vmafgpu__launch_for_pairs(v, VMAFGPU__KERNEL_SLOPES_BANDS + vmafgpu__adm_input(s, v->config.bit_depth), slot, shape,
+                              stream, &launch);
 }
 
-/* Launches the kernel that applies the adjoint of the wavelet of a scale. At scale 0, it writes the slopes to `out`. */
-static void vmafgpu__launch_slopes_wavelet(vmafgpu *v, int s, uint64_t out, ptrdiff_t pitch, void *stream) {
+/* Launches the kernel that applies the adjoint of the wavelet of a scale. At scale 0, it stores the slopes. */
+static void vmafgpu__launch_slopes_wavelet(vmafgpu *v, const vmafgpu__slot *slot, int s, void *stream) {
     vmafgpu__slopes_adm_launch launch;
     vmafgpu__shape shape;
     if (!v->edits->adm)
         return;
-    vmafgpu__slopes_adm_fill(v, s, out, pitch, &launch);
+    vmafgpu__slopes_adm_fill(v, slot, s, &launch);
     vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.adm.geometry.w, VMAFGPU__SLOPES_MERGE_WIDTH),
                        vmafgpu__divide_up(launch.adm.input_height, VMAFGPU__SLOPES_MERGE_HEIGHT), 1,
                        VMAFGPU__SLOPES_THREADS, VMAFGPU__SLOPES_MERGE_SHARED);
-    vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_WAVELET], &shape, stream, &launch);
+    vmafgpu__launch_for_pairs(v, VMAFGPU__KERNEL_SLOPES_WAVELET, slot, shape, stream, &launch);
 }
 
 /* Launches the kernels for the slopes of ADM, one after the other, except for the last kernel. */
-static void vmafgpu__launch_slopes_adm(vmafgpu *v, void *stream) {
+static void vmafgpu__launch_slopes_adm(vmafgpu *v, const vmafgpu__slot *slot, void *stream) {
     for (int s = VMAFGPU__SCALES - 1; s >= 0; s--) {
-        vmafgpu__launch_slopes_bands(v, s, stream);
+        vmafgpu__launch_slopes_bands(v, slot, s, stream);
         if (s)
-            vmafgpu__launch_slopes_wavelet(v, s, 0, 0, stream);
+            vmafgpu__launch_slopes_wavelet(v, slot, s, stream);
     }
 }
 
-/* Launches the kernel that writes the slopes of ADM to `out`, or adds them to those of VIF. If the model uses only VIF,
- * `out` is already complete. If it uses neither, sets all slopes to 0. */
-static void vmafgpu__launch_slopes_last(vmafgpu *v, uint64_t out, ptrdiff_t pitch, void *stream) {
-    vmafgpu__launch_slopes_wavelet(v, 0, out, pitch, stream);
-    for (int y = 0; y < v->config.height && !v->edits->vif && !v->edits->adm; y++)
-        (void)VMAFGPU__GPU_CALL(
-            v, fill,
-            (out + (uint64_t)((int64_t)y * (int64_t)pitch), 0, sizeof(float) * (size_t)v->config.width, stream));
-}
-
-/* The address and pitch of slopes on the device: those of the caller, or those of memory from which they are copied. */
-typedef struct vmafgpu__slopes_target {
-    uint64_t out;
-    ptrdiff_t pitch;
-} vmafgpu__slopes_target;
-
-static vmafgpu__slopes_target vmafgpu__slopes_target_of(const vmafgpu *v, const vmafgpu__wanted_slopes *wanted) {
-    const int is_on_device = wanted->memory == VMAFGPU_MEMORY_DEVICE;
-    vmafgpu__slopes_target target;
-    target.out = is_on_device ? (uint64_t)(uintptr_t)wanted->samples : v->gpu->edits->by_sample.out;
-    target.pitch = is_on_device ? wanted->pitch : (ptrdiff_t)sizeof(float) * v->config.width;
-    return target;
+/* Launches the kernel that stores the slopes of ADM, or adds them to those of VIF. If the model uses only VIF, the
+ * slopes are already complete. If it uses neither, sets all slopes to 0. */
+static void vmafgpu__launch_slopes_last(vmafgpu *v, const vmafgpu__slot *slot, void *stream) {
+    vmafgpu__slopes_out out[VMAFGPU__MAX_BATCH];
+    vmafgpu__launch_slopes_wavelet(v, slot, 0, stream);
+    if (v->edits->vif || v->edits->adm)
+        return;
+    vmafgpu__slopes_fill_out(v, slot, 0, v->config.width, out);
+    const uint32_t pairs = vmafgpu__slopes_batch_of(v, slot).pairs;
+    for (int i = 0; i < slot->batch.pairs; i++)
+        for (int y = 0; y < v->config.height && pairs >> i & 1; y++)
+            (void)VMAFGPU__GPU_CALL(v, fill,
+                                    ((uint64_t)(uintptr_t)out[i].data + (uint64_t)(y * out[i].pitch), 0,
+                                     sizeof(float) * (size_t)v->config.width, stream));
 }
 
 /* Copies slopes to the host if the caller's memory is there. Bytes between rows do not change. */
-static void vmafgpu__copy_slopes(vmafgpu *v, const vmafgpu__wanted_slopes *wanted, void *stream) {
+static void vmafgpu__copy_slopes(vmafgpu *v, const vmafgpu__slot *slot, void *stream) {
     const size_t row = sizeof(float) * (size_t)v->config.width;
-    const int is_packed = wanted->pitch == (ptrdiff_t)row, count = is_packed ? 1 : v->config.height;
-    for (int y = 0; y < count && wanted->memory != VMAFGPU_MEMORY_DEVICE; y++)
-        (void)VMAFGPU__GPU_CALL(v, copy_out,
-                                ((unsigned char *)wanted->samples + y * wanted->pitch,
-                                 v->gpu->edits->by_sample.out + (uint64_t)y * row,
-                                 is_packed ? row * (size_t)v->config.height : row, stream));
+    const uint32_t pairs = vmafgpu__slopes_batch_of(v, slot).pairs;
+    for (int i = 0; i < slot->batch.pairs; i++) {
+        const vmafgpu__wanted_slopes *wanted = &slot->slopes[i];
+        const int is_packed = wanted->pitch == (ptrdiff_t)row, count = is_packed ? 1 : v->config.height;
+        const uint64_t from = v->gpu->edits->by_sample.out + v->gpu->edits->by_sample.size * (uint64_t)i;
+        if (!(pairs >> i & 1) || wanted->memory == VMAFGPU_MEMORY_DEVICE)
+            continue;
+        for (int y = 0; y < count; y++)
+            (void)VMAFGPU__GPU_CALL(v, copy_out,
+                                    ((unsigned char *)wanted->samples + y * wanted->pitch, from + (uint64_t)y * row,
+                                     is_packed ? row * (size_t)v->config.height : row, stream));
+    }
 }
 
 /* Computes the slopes of all samples of the base. */
 static vmafgpu_result vmafgpu__edits_slopes_gpu(vmafgpu *v, const vmafgpu__wanted_slopes *wanted) {
     vmafgpu__gpu *g = v->gpu;
-    const vmafgpu__slopes_target target = vmafgpu__slopes_target_of(v, wanted);
+    vmafgpu__slot *slot = &g->slots[g->edits->slot];
     void *stream = vmafgpu__edit_stream(g, &g->edits->lanes[0]);
     vmafgpu__slopes_weights weights;
     (void)vmafgpu__edits_slopes(v, v->edits->slopes);
@@ -35913,33 +36045,39 @@ static vmafgpu_result vmafgpu__edits_slopes_gpu(vmafgpu *v, const vmafgpu__wante
     for (int i = 0; i < g->queue; i++)
         g->slots[i].is_prepared = 0; /* the kernels below overwrite the results of vmafgpu__slopes_prepare() */
     (void)VMAFGPU__GPU_CALL(v, copy_in, (g->edits->by_sample.weights, &weights, sizeof weights, stream));
-    vmafgpu__launch_slopes_terms(v, 0, VMAFGPU__SCALES, stream);
-    vmafgpu__launch_slopes_vif(v, 0, VMAFGPU__SCALES, stream);
-    vmafgpu__launch_slopes_combine(v, target.out, target.pitch, stream);
-    vmafgpu__launch_slopes_adm(v, stream);
-    vmafgpu__launch_slopes_last(v, target.out, target.pitch, stream);
-    vmafgpu__copy_slopes(v, wanted, stream);
+    slot->has_slopes = 1;
+    slot->slopes[0] = *wanted;
+    vmafgpu__launch_slopes_terms(v, slot, 0, VMAFGPU__SCALES, stream);
+    vmafgpu__launch_slopes_vif(v, slot, 0, VMAFGPU__SCALES, stream);
+    vmafgpu__launch_slopes_combine(v, slot, stream);
+    vmafgpu__launch_slopes_adm(v, slot, stream);
+    vmafgpu__launch_slopes_last(v, slot, stream);
+    vmafgpu__copy_slopes(v, slot, stream);
+    slot->has_slopes = 0;
     (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
     return g->is_dead ? vmafgpu__edits_dead(v) : VMAFGPU_OK;
 }
 
-/* Launches the kernels that compute the weights of slopes from the sums of a pair. The motion of all positions before
+/* Launches the kernels that compute the weights of slopes from the sums of pairs. The motion of all positions before
  * `end` is known. */
-static void vmafgpu__launch_gradient(vmafgpu *v, const vmafgpu__slot *slot, int64_t end, uint64_t weights) {
+static void vmafgpu__launch_gradient(vmafgpu *v, const vmafgpu__slot *slot, int64_t end) {
     const vmafgpu__smooth *s = &v->edits->smooth;
+    const vmafgpu__gpu_edits *x = v->gpu->edits;
     const vmafgpu__shape shape = { { 1, 1, 1 }, VMAFGPU__SLOPES_THREADS, VMAFGPU__SLOPES_WEIGHTS_SHARED };
     vmafgpu__slopes_weights_launch launch;
+    launch.slopes = vmafgpu__slopes_batch_of(v, slot);
     launch.of = vmafgpu__map_slope_fill(v);
-    launch.weights = (vmafgpu__slopes_weights *)(uintptr_t)weights;
+    launch.of.smooth = (const vmafgpu__smooth *)(uintptr_t)x->by_sample.smooth;
+    launch.weights = (vmafgpu__slopes_weights *)(uintptr_t)x->by_sample.weights;
     launch.adm = -1;
     launch.bit_depth = v->config.bit_depth;
     for (int i = 0; i < s->inputs; i++)
         if (s->input[i].kind == VMAFGPU__SMOOTH_ADM)
             launch.adm = s->input[i].extractor;
-    vmafgpu__launch_finalise(v, slot, end);
-    vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_WEIGHTS], &shape, slot->streams[0], &launch);
+    vmafgpu__launch_finalise(v, slot, end, x->by_sample.smooth, launch.slopes);
+    vmafgpu__launch_for_pairs(v, VMAFGPU__KERNEL_SLOPES_WEIGHTS, slot, shape, slot->streams[0], &launch);
 }
 
 /* Launches the kernels for the slopes of a pair that need no weights: `terms` and `vif`. With config.live, they can run
@@ -35950,7 +36088,6 @@ static void vmafgpu__slopes_prepare(vmafgpu *v, vmafgpu__slot *slot) {
     static const int stream_of[VMAFGPU__SCALES] = { 2, 1, 2, 2 };
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
-    x->slot = (int)(slot - g->slots);
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[2], slot->arrived, 0));
     if (!v->config.live)
         (void)VMAFGPU__GPU_CALL(v, event_record, (x->scored, slot->streams[0]));
@@ -35960,10 +36097,10 @@ static void vmafgpu__slopes_prepare(vmafgpu *v, vmafgpu__slot *slot) {
         void *stream = slot->streams[stream_of[s]];
         if (s)
             (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, v->config.live ? g->pictures[s] : x->scored, 0));
-        vmafgpu__launch_slopes_terms(v, s, s + 1, stream);
+        vmafgpu__launch_slopes_terms(v, slot, s, s + 1, stream);
         if (s < 2) /* the first scale on this stream */
             (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0));
-        vmafgpu__launch_slopes_vif(v, s, s + 1, stream);
+        vmafgpu__launch_slopes_vif(v, slot, s, s + 1, stream);
     }
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
         (void)VMAFGPU__GPU_CALL(v, event_record, (x->filtered[i], slot->streams[i]));
@@ -35975,41 +36112,42 @@ static void vmafgpu__slopes_prepare(vmafgpu *v, vmafgpu__slot *slot) {
 static void vmafgpu__slopes_complete(vmafgpu *v, const vmafgpu__slot *slot, int64_t end) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
-    const vmafgpu__slopes_target target = vmafgpu__slopes_target_of(v, &slot->slopes);
     void *stream = slot->streams[0];
-    x->slot = (int)(slot - g->slots);
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0));
-    vmafgpu__launch_gradient(v, slot, end, x->by_sample.weights);
+    vmafgpu__launch_gradient(v, slot, end);
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->weighed, stream));
     for (int i = 1; i < VMAFGPU__STREAMS; i++)
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[i], x->weighed, 0));
     /* The bands of a scale do not depend on the other scales. */
-    vmafgpu__launch_slopes_bands(v, 3, slot->streams[2]);
-    vmafgpu__launch_slopes_wavelet(v, 3, 0, 0, slot->streams[2]);
+    vmafgpu__launch_slopes_bands(v, slot, 3, slot->streams[2]);
+    vmafgpu__launch_slopes_wavelet(v, slot, 3, slot->streams[2]);
     (void)VMAFGPU__GPU_CALL(v, event_record, (slot->branch[2], slot->streams[2]));
-    vmafgpu__launch_slopes_bands(v, 2, slot->streams[1]);
-    vmafgpu__launch_slopes_bands(v, 0, stream);
-    vmafgpu__launch_slopes_bands(v, 1, slot->streams[1]);
+    vmafgpu__launch_slopes_bands(v, slot, 2, slot->streams[1]);
+    vmafgpu__launch_slopes_bands(v, slot, 0, stream);
+    vmafgpu__launch_slopes_bands(v, slot, 1, slot->streams[1]);
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[2], x->filtered[1], 0));
-    vmafgpu__launch_slopes_combine(v, target.out, target.pitch, slot->streams[2]);
+    vmafgpu__launch_slopes_combine(v, slot, slot->streams[2]);
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[1], slot->branch[2], 0));
-    vmafgpu__launch_slopes_wavelet(v, 2, 0, 0, slot->streams[1]);
-    vmafgpu__launch_slopes_wavelet(v, 1, 0, 0, slot->streams[1]);
+    vmafgpu__launch_slopes_wavelet(v, slot, 2, slot->streams[1]);
+    vmafgpu__launch_slopes_wavelet(v, slot, 1, slot->streams[1]);
     for (int i = VMAFGPU__STREAMS - 1; i > 0; i--) {
         (void)VMAFGPU__GPU_CALL(v, event_record, (slot->branch[i], slot->streams[i]));
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, slot->branch[i], 0));
     }
-    vmafgpu__launch_slopes_last(v, target.out, target.pitch, stream);
-    vmafgpu__copy_slopes(v, &slot->slopes, stream);
+    vmafgpu__launch_slopes_last(v, slot, stream);
+    vmafgpu__copy_slopes(v, slot, stream);
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->mapped, stream));
 }
 
 /* ---- slopes of pushed pairs ----
- * With config.live, the kernels for the slopes of a pair are launched together with the kernels for its sums. Without
+ * With config.live, the kernels for the slopes of a batch are launched together with the kernels for its sums. Without
  * config.live, the weights can depend on motion2 or motion3, and thus on the motion of the next positions. The data of
- * the pair then stay in its slot until these positions have been retired; see `lag`. All slopes use the same memory, so
- * only one pair at a time can be prepared. The slopes are launched with the position whose motion was missing, before
- * its `done` event. When this position has been retired, both the score and the slopes of the pair are ready.
+ * the batch then stay in its slot until these positions have been retired; see `lag`. All batches use the same memory,
+ * so only one batch at a time can be prepared. The slopes are launched with the batch whose motion was missing, before
+ * its `done` event. The sums of a batch can be collected when this batch has been retired.
+ *
+ * If the caller waits for a score or calls vmafgpu_stream_wait(), the slopes of all pairs whose motion is known are
+ * launched at once. Those of the last pairs of the batch follow later, in a launch of their own.
  */
 
 /* Returns the slot of the first pair whose slopes have been requested but not launched, or NULL if there is none. */
@@ -36017,7 +36155,7 @@ static vmafgpu__slot *vmafgpu__slopes_waiting(vmafgpu__gpu *g) {
     vmafgpu__slot *first = NULL;
     for (int i = 0; i < g->queue; i++) {
         vmafgpu__slot *slot = &g->slots[i];
-        if (slot->slopes.samples && slot->slopes_end == INT64_MAX && slot->first < g->submitted &&
+        if (slot->has_slopes && slot->slopes_end == INT64_MAX && slot->first < g->submitted &&
             (!first || slot->first < first->first))
             first = slot;
     }
@@ -36029,8 +36167,38 @@ static vmafgpu__slot *vmafgpu__slopes_waiting(vmafgpu__gpu *g) {
 static void vmafgpu__slopes_launch(vmafgpu *v, vmafgpu__slot *slot, int64_t end) {
     if (!slot->is_prepared)
         vmafgpu__slopes_prepare(v, slot);
-    vmafgpu__slopes_complete(v, slot, v->config.live ? slot->first + 1 : end);
+    if (slot->has_slopes != slot->launched_slopes)
+        vmafgpu__slopes_complete(v, slot, end);
+    slot->launched_slopes = slot->has_slopes;
     slot->slopes_end = end - 1;
+}
+
+/* Returns the last position whose motion must be known before the slopes of a pair can be launched. */
+static int64_t vmafgpu__slopes_need(const vmafgpu__gpu *g, int64_t position) {
+    return position < g->lag ? g->lag : position + (g->lag > 0);
+}
+
+/* Launches the slopes of those pairs in a slot for which all motion has been launched. The slopes of the other pairs of
+ * the batch follow later. Returns an event that is recorded after these slopes. */
+static void *vmafgpu__launch_known_slopes(vmafgpu *v, vmafgpu__slot *slot) {
+    vmafgpu__gpu *g = v->gpu;
+    const uint32_t all = slot->has_slopes;
+    uint32_t known = slot->launched_slopes;
+    for (int i = 0; i < slot->batch.pairs; i++)
+        if (vmafgpu__slopes_need(g, slot->first + i) < g->launched)
+            known |= all & (uint32_t)1 << i;
+    if (known == slot->launched_slopes)
+        return g->edits->mapped;
+    for (int i = 0; i < g->queue; i++)
+        if (g->slots[i].is_running)
+            (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], g->slots[i].done, 0));
+    if (!slot->is_prepared)
+        vmafgpu__slopes_prepare(v, slot);
+    slot->has_slopes = known;
+    vmafgpu__slopes_complete(v, slot, g->launched);
+    slot->launched_slopes = known;
+    slot->has_slopes = all;
+    return g->edits->mapped;
 }
 
 /* Launches all slopes that wait for the motion of the pair in this slot. */
@@ -36038,21 +36206,22 @@ static void vmafgpu__launch_slopes(vmafgpu *v, vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
     const vmafgpu__slot *latest = NULL;
+    const int64_t end = slot->first + slot->batch.pairs;
     if (g->lag && vmafgpu__slopes_waiting(g))
         (void)VMAFGPU__GPU_CALL(v, event_record, (x->moved, slot->streams[0]));
     for (vmafgpu__slot *w; (w = vmafgpu__slopes_waiting(g)) != NULL; latest = w) {
-        const int64_t needed = w->first < g->lag ? g->lag : w->first + (g->lag > 0);
-        if (needed > slot->first)
+        if (vmafgpu__slopes_need(g, w->first + w->batch.pairs - 1) >= end)
             break;
         if (w != slot)
             (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (w->streams[0], x->moved, 0));
         /* With a window of five frames, the motion of a pair also depends on the position before the pair. That of
          * position 0 can depend on two positions after it. */
-        for (int distance = -1; distance <= 1 && g->lag > 1; distance += 2)
-            if (w->first + distance >= 0 && w->first + distance < slot->first)
-                (void)VMAFGPU__GPU_CALL(v, stream_wait_event,
-                                        (w->streams[0], vmafgpu__slot_after(g, w, distance)->done, 0));
-        vmafgpu__slopes_launch(v, w, slot->first + 1);
+        if (g->lag > 1 && w->first > 0)
+            (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (w->streams[0], vmafgpu__slot_after(g, w, -1)->done, 0));
+        for (const vmafgpu__slot *next = w; next != slot; next = vmafgpu__slot_after(g, next, 1))
+            if (next != w)
+                (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (w->streams[0], next->done, 0));
+        vmafgpu__slopes_launch(v, w, end);
     }
     if (latest && latest != slot)
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], x->mapped, 0));
@@ -36074,8 +36243,8 @@ static void vmafgpu__end_slopes(vmafgpu *v) {
         vmafgpu__slopes_launch(v, slot, g->launched);
     }
     for (int i = 0; i < g->queue; i++)
-        if (g->slots[i].slopes.samples && VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[i].streams[0])))
-            g->slots[i].slopes.samples = NULL;
+        if (g->slots[i].has_slopes && VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[i].streams[0])))
+            g->slots[i].has_slopes = g->slots[i].launched_slopes = 0;
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
 }
@@ -36106,11 +36275,16 @@ static void vmafgpu__gpu_edits_carve(const vmafgpu *v, vmafgpu__carver *c) {
 /* Prepares edits, and the maps and slopes of pairs. */
 static vmafgpu_result vmafgpu__gpu_edits_open(vmafgpu *v) {
     void *stream = v->gpu->slots[0].streams[0];
+    const vmafgpu__gpu_edits *x = v->gpu->edits;
     vmafgpu__find_shown(v, v->gpu->edits->shown);
     if (!vmafgpu__maps_pairs(&v->config))
         return VMAFGPU_OK;
     vmafgpu__gpu_enter(v);
     vmafgpu__bring_smooth(v, stream);
+    for (int i = 0; i < v->gpu->batch && v->config.slopes; i++)
+        (void)VMAFGPU__GPU_CALL(v, copy_in,
+                                (x->by_sample.smooth + x->by_sample.size * (uint64_t)i, &v->edits->smooth,
+                                 sizeof v->edits->smooth, stream));
     (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
@@ -36209,7 +36383,7 @@ static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, co
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
             const int reach = vmafgpu__vif_reach(s);
             vmafgpu__edit_vif_launch launch;
-            vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, i, s, &launch);
+            vmafgpu__shape shape = vmafgpu__edit_vif_fill(v, vmafgpu__edits_slot(v), i, s, &launch);
             launch.edits = batch;
             shape.grid[2] = (uint32_t)lane->count;
             vmafgpu__edit_vif_start(v, VMAFGPU__EDIT_VIF, s, columns + 2 * reach + 3, rows + 2 * reach + 1, shape,
@@ -36222,7 +36396,7 @@ static void vmafgpu__edits_launch(vmafgpu *v, const vmafgpu__edit_lane *lane, co
         int rows = size[1];
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
             vmafgpu__edit_adm_launch launch;
-            vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, i, s, &launch);
+            vmafgpu__shape shape = vmafgpu__edit_adm_fill(v, vmafgpu__edits_slot(v), i, s, &launch);
             rows = rows / 2 + 2;
             launch.edits = batch;
             vmafgpu__edit_adm_lanes(&shape, &launch, vmafgpu__adm_input(s, v->config.bit_depth), rows + 2,
@@ -36346,7 +36520,7 @@ static void vmafgpu__edits_alone(vmafgpu *v) {
     while (!g->is_dead && g->retired < g->launched)
         vmafgpu__retire(v, 1);
     for (int i = 0; i < g->queue; i++) /* slopes can be prepared after the pair has been scored */
-        for (int k = 0; k < VMAFGPU__STREAMS && g->slots[i].slopes.samples; k++)
+        for (int k = 0; k < VMAFGPU__STREAMS && g->slots[i].has_slopes; k++)
             (void)VMAFGPU__GPU_CALL(v, stream_wait, (g->slots[i].streams[k]));
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
@@ -36446,16 +36620,17 @@ static vmafgpu_result vmafgpu__run_map(vmafgpu *t, vmafgpu__edits_tested *out) {
         return result;
     }
     vmafgpu__slot *slot = &t->gpu->slots[t->gpu->edits->slot];
-    slot->map_history = 0;
+    slot->history[0] = 0;
     slot->map.memory = VMAFGPU_MEMORY_HOST;
-    slot->slopes = wanted;
+    slot->slopes[0] = wanted;
+    slot->has_slopes = (uint32_t)has_slopes;
     if (has_map)
         vmafgpu__launch_map(t, slot);
     if (has_slopes) {
         vmafgpu__slopes_prepare(t, slot);
         vmafgpu__slopes_complete(t, slot, slot->first + 1);
     }
-    slot->slopes.samples = NULL;
+    slot->has_slopes = 0;
     (void)VMAFGPU__GPU_CALL(t, stream_wait, (slot->streams[0]));
     if (has_map)
         memcpy(out->shares, slot->map_staging, sizeof *out->shares * (size_t)vmafgpu__map_count(&t->config));
@@ -36596,6 +36771,7 @@ static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
     VMAFGPU__SET(launch_map, vmafgpu__launch_map),
     VMAFGPU__SET(launch_slopes, vmafgpu__launch_slopes),
     VMAFGPU__SET(prepare_slopes, vmafgpu__prepare_slopes),
+    VMAFGPU__SET(launch_known_slopes, vmafgpu__launch_known_slopes),
     VMAFGPU__SET(test, vmafgpu__test_edits),
     VMAFGPU__SET(carve, vmafgpu__gpu_edits_carve),
     VMAFGPU__SET(open, vmafgpu__gpu_edits_open),

@@ -8630,10 +8630,10 @@ template <class Tile> GPU_FN uint32_t *edit_samples(const Tile &tile) {
  * pictures of the base are loaded, four samples at a time. Then the samples of the edit are written over them, and
  * finally the columns beyond the frame are filled. */
 template <int BYTES, class Tile>
-GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, const EditPicture &picture, const Tile &tile, int32_t x,
-                           int32_t y, int32_t columns, int32_t rows) {
+GPU_FN void edit_vif_stage(const vmafgpu__vif_launch &vif, uint32_t pair, const EditPicture &picture, const Tile &tile,
+                           int32_t x, int32_t y, int32_t columns, int32_t rows) {
     constexpr int REACH = Tile::REACH, AT_ONCE = 4;
-    const VifImage reference = vif_input<Tile::SCALE>(vif, 0, 0);
+    const VifImage reference = vif_input<Tile::SCALE>(vif, pair, 0);
     const int32_t quads = (columns + Tile::LEAD + REACH + 3) / 4, all = rows + 2 * REACH, left = x - Tile::LEAD,
                   top = y - REACH;
     uint32_t *samples = edit_samples(tile);
@@ -8894,6 +8894,21 @@ GPU_FN void map_vif(const vmafgpu__edit_vif_launch &launch, int32_t x, int32_t y
     }
 }
 
+/* Whether the slopes of the pair that a thread block processes are requested. */
+GPU_FN bool slopes_has_pair(const vmafgpu__slopes_batch &batch) {
+    return batch.pairs >> block_z() & 1;
+}
+
+/* Returns the distance from the memory of pair 0 to that of the pair that a thread block processes, in floats. */
+GPU_FN int64_t slopes_offset(const vmafgpu__slopes_batch &batch) {
+    return (int64_t)block_z() * batch.stride;
+}
+
+/* Returns the address of an item of the pair that a thread block processes. `first` is the item of pair 0. */
+template <class Item> GPU_FN Item *slopes_of_pair(Item *first, const vmafgpu__slopes_batch &batch) {
+    return (Item *)((uintptr_t)first + slopes_offset(batch) * sizeof(float));
+}
+
 /* Replaces the variances of EDIT_RUN samples by the bits of three derivatives: a2, a12 and 2 a2 m2 + a12 m1. This is
  * vmafgpu__slopes_variances() of vmafgpu.h, with the same operations in the same order. */
 GPU_FN void slopes_terms(double gain_limit, const uint32_t (&mean)[2][EDIT_RUN], int32_t (&s1)[EDIT_RUN],
@@ -8945,8 +8960,10 @@ template <int SCALE, int BYTES, EditUse USE> GPU_FN void edit_vif(const vmafgpu_
     constexpr int REACH = Tile::REACH;
     const vmafgpu__vif_launch &vif = launch.vif;
     const vmafgpu__edit_batch &batch = launch.edits;
-    const uint32_t index = block_z();
-    const VifImage base = vif_input<SCALE>(vif, 0, 1);
+    const uint32_t index = block_z(), pair = USE == EDIT_SLOPES ? index : 0;
+    if (USE == EDIT_SLOPES && !slopes_has_pair(launch.slopes))
+        return;
+    const VifImage base = vif_input<SCALE>(vif, pair, 1);
     vmafgpu__rect changed = {}, seen = { { { 0, vif.width }, { 0, vif.height } } };
     bool is_empty = false;
     EditPicture picture = { base.data, base.data, base.pitch, base.pitch, changed };
@@ -8979,7 +8996,7 @@ template <int SCALE, int BYTES, EditUse USE> GPU_FN void edit_vif(const vmafgpu_
     for (int i = 0; i < 2; i++)
         picture.changed.of[i].first += nothing, picture.changed.of[i].end += nothing;
     const int32_t filled = (rows + VIF_RUN - 1) / VIF_RUN * VIF_RUN;
-    edit_vif_stage<BYTES>(vif, picture, tile, x, y, columns, filled);
+    edit_vif_stage<BYTES>(vif, pair, picture, tile, x, y, columns, filled);
     block_barrier();
     edit_vif_vertical<BYTES>(launch, tile, columns, filled);
     block_barrier();
@@ -9031,7 +9048,8 @@ template <int SCALE, int BYTES, EditUse USE> GPU_FN void edit_vif(const vmafgpu_
     block_barrier();
 
     if constexpr (USE == EDIT_SLOPES) {
-        slopes_store(launch.terms + at, plane, vif.width, columns, rows, wide, s1_of, s2_of, s12_of);
+        slopes_store(launch.terms + slopes_offset(launch.slopes) + at, plane, vif.width, columns, rows, wide, s1_of,
+                     s2_of, s12_of);
         return;
     }
 
@@ -9489,16 +9507,22 @@ GPU_FN void prefetch_all(const void *p, int32_t bytes, int32_t threads) {
 
 GPU_FN void map_finalise(const vmafgpu__map_finalise_launch &launch) {
     constexpr int32_t ROOTS = VMAFGPU__SCALES * VMAFGPU__BANDS;
+    if (!slopes_has_pair(launch.slopes))
+        return;
+    vmafgpu__smooth *smooth = slopes_of_pair(launch.smooth, launch.slopes);
+    const vmafgpu__sums *sums = launch.sums + block_z();
     double *roots = (double *)shared_memory();
-    prefetch_all(launch.sums, sizeof *launch.sums, VMAFGPU__MAP_FINALISE_THREADS);
-    prefetch_all(launch.smooth, sizeof *launch.smooth, VMAFGPU__MAP_FINALISE_THREADS);
-    const int32_t count = fetch(&launch.smooth->adm_count) * ROOTS;
+    prefetch_all(sums, sizeof *sums, VMAFGPU__MAP_FINALISE_THREADS);
+    prefetch_all(smooth, sizeof *smooth, VMAFGPU__MAP_FINALISE_THREADS);
+    const int32_t count = fetch(&smooth->adm_count) * ROOTS;
     for (int32_t i = (int32_t)thread_index(); i < count; i += VMAFGPU__MAP_FINALISE_THREADS)
-        roots[i] = vmafgpu__smooth_denominator(launch.smooth, launch.sums, i / ROOTS,
-                                               i / VMAFGPU__BANDS % VMAFGPU__SCALES, i % VMAFGPU__BANDS);
+        roots[i] = vmafgpu__smooth_denominator(smooth, sums, i / ROOTS, i / VMAFGPU__BANDS % VMAFGPU__SCALES,
+                                               i % VMAFGPU__BANDS);
     block_barrier();
-    if (thread_index() == 0)
-        vmafgpu__smooth_finalise(launch.smooth, launch.sums, roots, launch.history, &launch.late);
+    if (thread_index() == 0) {
+        const vmafgpu__late_motion late = launch.late[block_z()];
+        vmafgpu__smooth_finalise(smooth, sums, roots, launch.history[block_z()], &late);
+    }
 }
 
 GPU_KERNEL(vmafgpu_map_finalise, vmafgpu__map_finalise_launch, VMAFGPU__MAP_FINALISE_THREADS, 1) {
@@ -9721,7 +9745,7 @@ template <int SCALE, int BYTES, int DIGITS> struct SlopesMatrix : VifMatrix<SCAL
 #pragma unroll 1
         for (int half = 0; half < 2; half++) {
             const int32_t y = strip.y + 8 * half + 2 * ((int32_t)lane_index() % 4);
-            int32_t *out = launch.terms + y * (int64_t)width + x;
+            int32_t *out = launch.terms + slopes_offset(launch.slopes) + y * (int64_t)width + x;
             typename Vif::Variances variance;
             uint32_t mean[2][EDIT_RUN];
             int32_t s1[EDIT_RUN], s2[EDIT_RUN], s12[EDIT_RUN];
@@ -9748,10 +9772,10 @@ template <int SCALE, int BYTES, int DIGITS> struct SlopesMatrix : VifMatrix<SCAL
         const int32_t number = (int32_t)(block_x() * (block_threads() / LANES) + uniform(warp_index()));
         const int32_t across = (vif.width + launch.tile_width - 1) / launch.tile_width;
         const int32_t x = number % across * launch.tile_width, y = number / across * 16;
-        if (y >= vif.height)
+        if (y >= vif.height || !slopes_has_pair(launch.slopes))
             return;
         const int32_t steps = (adm_lesser(launch.tile_width, vif.width - x) + 15) / 16;
-        const typename Vif::Strip strip = Vif::strip_of(vif, 0, x, y, steps);
+        const typename Vif::Strip strip = Vif::strip_of(vif, block_z(), x, y, steps);
         uint32_t illegal = 0; /* samples have been checked */
         Vif::fill(vif, warp, strip, 0);
         copy_commit();
@@ -9993,7 +10017,9 @@ template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif
     float *planes = (float *)shared_memory(), *beyond = planes + 3 * HEIGHT * STRIDE;
     const int32_t tile_x = (int32_t)block_x() * WIDTH, tile_y = (int32_t)block_y() * HEIGHT;
     const bool has_left = tile_x == 0, has_right = tile_x + WIDTH >= w - REACH;
-    const int64_t plane = (int64_t)w * h;
+    const int64_t plane = (int64_t)w * h, offset = slopes_offset(launch.slopes);
+    if (!slopes_has_pair(launch.slopes))
+        return;
     {
         const int32_t column = own % COLUMNS, row = own / COLUMNS * VIF_RUN, x = tile_x - REACH + column,
                       y = tile_y + row;
@@ -10001,7 +10027,7 @@ template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif
         for (int k = 0; k < 3; k++) {
             float *out = planes + (k * HEIGHT + row) * STRIDE + column;
             if (x >= 0 && x < w && y < h) {
-                slopes_down<SCALE, STRIDE>(launch.terms + k * plane + x, w, h, y, out);
+                slopes_down<SCALE, STRIDE>(launch.terms + offset + k * plane + x, w, h, y, out);
                 continue;
             }
 #pragma unroll
@@ -10031,8 +10057,8 @@ template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif
     if (from >= WIDTH || x >= w || y >= h)
         return;
     float r[VIF_RUN], sum[VIF_RUN];
-    slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, 0, 0), x, y, w, bits, r);
-    slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, 0, 1), x, y, w, bits, sum);
+    slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, block_z(), 0), x, y, w, bits, r);
+    slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, block_z(), 1), x, y, w, bits, sum);
 #pragma unroll 1
     for (int k = 0; k < 3; k++) {
         float v[VIF_RUN];
@@ -10045,7 +10071,7 @@ template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif
         for (int i = 0; i < VIF_RUN; i++)
             sum[i] = k == 0 ? 2 * sum[i] * v[i] : k == 1 ? sum[i] + r[i] * v[i] : sum[i] - v[i];
     }
-    slopes_store_run(launch.out + (int64_t)y * w, x, w, sum);
+    slopes_store_run(launch.out + offset + (int64_t)y * w, x, w, sum);
 }
 
 #define SLOPES_VIF_KERNEL(input, SCALE, BYTES) \
@@ -10073,15 +10099,20 @@ template <int SCALE> GPU_FN void slopes_combine(const vmafgpu__slopes_combine_la
     const int32_t tile_x = (int32_t)block_x() * WIDTH, tile_y = (int32_t)block_y() * HEIGHT;
     const bool has_edge = tile_x == 0 || tile_x + WIDTH >= w - REACH;
     const int32_t row = own % HEIGHT, from = own / HEIGHT * VIF_RUN, x = tile_x + from, y = tile_y + row;
-    const float weight = slopes_load(&launch.weights->vif[SCALE]),
-                factor = NEXT == VMAFGPU__SCALES - 1 ? slopes_load(&launch.weights->vif[NEXT]) : 1;
+    if (!slopes_has_pair(launch.slopes))
+        return;
+    const int64_t offset = slopes_offset(launch.slopes);
+    const vmafgpu__slopes_weights *weights = slopes_of_pair(launch.weights, launch.slopes);
+    const float weight = slopes_load(&weights->vif[SCALE]),
+                factor = NEXT == VMAFGPU__SCALES - 1 ? slopes_load(&weights->vif[NEXT]) : 1;
     /* Column k of `up` is column tile_x / 2 - 2 + k of the smaller picture. */
     const int32_t left = tile_x / 2 - 2;
     if (own < COLUMNS * (HEIGHT / VIF_RUN)) {
         const int32_t column = own % COLUMNS, first = own / COLUMNS * VIF_RUN;
         float *out = up + first * STRIDE + column;
         if (left + column >= 0 && left + column < w >> 1 && tile_y + first < h)
-            slopes_up<NEXT, STRIDE>(launch.smaller + left + column, w >> 1, tile_y + first, h, h >> 1, factor, out);
+            slopes_up<NEXT, STRIDE>(launch.smaller + offset + left + column, w >> 1, tile_y + first, h, h >> 1, factor,
+                                    out);
         else
 #pragma unroll
             for (int k = 0; k < VIF_RUN; k++)
@@ -10098,8 +10129,9 @@ template <int SCALE> GPU_FN void slopes_combine(const vmafgpu__slopes_combine_la
     }
     if (x >= w || y >= h)
         return;
-    float *line = (float *)(void *)(launch.out + y * launch.pitch);
-    const float *results = launch.results + (int64_t)y * w + x; /* may be the output */
+    const vmafgpu__slopes_out &to = launch.out[block_z()];
+    float *line = (float *)(void *)(to.data + y * to.pitch);
+    const float *results = launch.results + offset + (int64_t)y * w + x; /* may be the output */
     uint32_t bits[VIF_RUN];
     float v[VIF_RUN], sum[VIF_RUN]; /* v: columns of the smaller picture, from x / 2 - 2 on */
     vif_load_row((const uint32_t *)up + row * STRIDE + from / 2, bits);
@@ -10265,9 +10297,12 @@ template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_a
     static_assert(DOWN * COUNT == SIDE, "threads");
     const vmafgpu__adm_launch &adm = launch.adm;
     const vmafgpu__adm_geometry &g = adm.geometry;
-    const vmafgpu__gpu_pair &pair = adm.batch.pair[0];
-    const uint8_t *const plane[2] = { SCALE ? adm.scratch + adm.input[0] : (const uint8_t *)pair.reference,
-                                      SCALE ? adm.scratch + adm.input[1] : (const uint8_t *)pair.distorted };
+    if (!slopes_has_pair(launch.slopes))
+        return;
+    const vmafgpu__gpu_pair &pair = adm.batch.pair[block_z()];
+    const uint8_t *const scratch = adm.scratch + block_z() * adm.scratch_size;
+    const uint8_t *const plane[2] = { SCALE ? scratch + adm.input[0] : (const uint8_t *)pair.reference,
+                                      SCALE ? scratch + adm.input[1] : (const uint8_t *)pair.distorted };
     const int32_t pitch[2] = { SCALE ? adm.input_pitch : pair.reference_pitch,
                                SCALE ? adm.input_pitch : pair.distorted_pitch };
     /* Derivatives differ from 0 in the region of the sums, and one column and row around it. */
@@ -10295,7 +10330,7 @@ template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_a
         side[AREA + at * ROW] = own[1];
     }
     block_barrier();
-    const vmafgpu__slopes_weights *weights = launch.weights;
+    const vmafgpu__slopes_weights *weights = slopes_of_pair(launch.weights, launch.slopes);
 #pragma unroll
     for (int n = 0; n < COUNT; n++) {
         constexpr int UNIT_BITS = SCALE == 0 ? 27 : SCALE == 1 ? 25 : SCALE == 2 ? 23 : 22;
@@ -10360,7 +10395,7 @@ template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_a
                                                                       : band < 2 ? 1.0f / 2097152.0f
                                                                                  : 1.0f / 8388608.0f);
             const float signed_side = (float)((flags & 3) - 1) * sensitivity;
-            slopes_put(launch.bands + band * area + y * (int64_t)g.w + x,
+            slopes_put(launch.bands + slopes_offset(launch.slopes) + band * area + y * (int64_t)g.w + x,
                        signed_side * (flags & 4 ? u[n][1][band] - mask[0] : u[n][0][band] - mask[1]));
         }
     }
@@ -10389,7 +10424,7 @@ struct SlopesBands {
 
 GPU_FN SlopesBands slopes_load_bands(const vmafgpu__slopes_adm_launch &launch, int32_t x, int32_t i, bool has_bands) {
     const vmafgpu__adm_geometry &g = launch.adm.geometry;
-    const int64_t at = i * (int64_t)g.w + x, area = (int64_t)g.w * g.h;
+    const int64_t at = slopes_offset(launch.slopes) + i * (int64_t)g.w + x, area = (int64_t)g.w * g.h;
     SlopesBands out = {};
     if ((uint32_t)i >= (uint32_t)g.h)
         return out;
@@ -10455,6 +10490,9 @@ GPU_FN void slopes_wavelet(const vmafgpu__slopes_adm_launch &launch) {
     const int32_t in_width = launch.adm.input_width, in_height = launch.adm.input_height, own = (int32_t)thread_index();
     const int32_t x0 = (int32_t)block_x() * WIDTH, y0 = (int32_t)block_y() * HEIGHT, last = launch.adm.geometry.w - 1;
     float *low = (float *)shared_memory(), *high = low + HEIGHT * ROW; /* column 0 is column x0 - 1 of the bands */
+    if (!slopes_has_pair(launch.slopes))
+        return;
+    const vmafgpu__slopes_out &to = launch.out[block_z()];
     {
         const int32_t column = own % ROW, row = own / ROW * RUN, x = x0 - 1 + column, at = row * ROW + column;
         if (x >= 0 && x <= last)
@@ -10500,7 +10538,7 @@ GPU_FN void slopes_wavelet(const vmafgpu__slopes_adm_launch &launch) {
                         sum[i] += l[t] * a_row[last + 1 - x0] + h[t] * b_row[last + 1 - x0];
                 }
         if (launch.other) {
-            const float *from = launch.other + (y0 + row) * (int64_t)in_width + x;
+            const float *from = launch.other + slopes_offset(launch.slopes) + (y0 + row) * (int64_t)in_width + x;
             if (in_width % 4 == 0) {
                 const Words4 words = load_own((const Words4 *)(const void *)from);
                 other[0] = float_bits(words.x), other[1] = float_bits(words.y);
@@ -10511,7 +10549,7 @@ GPU_FN void slopes_wavelet(const vmafgpu__slopes_adm_launch &launch) {
                     other[i] = i < count ? slopes_load_own(from + i) : 0;
             }
         }
-        float *out = (float *)(void *)(launch.out + (y0 + row) * launch.pitch) + x;
+        float *out = (float *)(void *)(to.data + (y0 + row) * to.pitch) + x;
 #pragma unroll
         for (int i = 0; i < 4; i++)
             sum[i] = other[i] + sum[i];
@@ -10548,7 +10586,10 @@ GPU_KERNEL(vmafgpu_slopes_wavelet, vmafgpu__slopes_adm_launch, VMAFGPU__SLOPES_T
 GPU_FN void slopes_weights(const vmafgpu__slopes_weights_launch &launch) {
     constexpr int32_t AT_ONCE = VMAFGPU__SLOPES_INPUTS, ROW = VMAFGPU__SLOPES_THREADS + 1;
     const vmafgpu__map_slope_launch &of = launch.of;
-    const vmafgpu__smooth *s = of.smooth;
+    if (!slopes_has_pair(launch.slopes))
+        return;
+    const vmafgpu__smooth *s = slopes_of_pair(of.smooth, launch.slopes);
+    vmafgpu__slopes_weights *weights = slopes_of_pair(launch.weights, launch.slopes);
     double *x = (double *)shared_memory(), *slopes = x + VMAFGPU__SMOOTH_EXTRACTORS;
     double *roots = slopes + VMAFGPU__SMOOTH_EXTRACTORS,
            *terms = roots + VMAFGPU__MAP_ROOTS * VMAFGPU__SMOOTH_EXTRACTORS;
@@ -10591,13 +10632,12 @@ GPU_FN void slopes_weights(const vmafgpu__slopes_weights_launch &launch) {
     const double by_sum = vmafgpu__smooth_slope(s, slopes, roots, own),
                  code_value = 1.0 / (1 << (launch.bit_depth - 8));
     if (own < VMAFGPU__SLOPE_NOISE)
-        store((uint32_t *)&launch.weights->vif[own], bits_of(vmafgpu__slopes_vif_weight(by_sum, code_value)));
+        store((uint32_t *)&weights->vif[own], bits_of(vmafgpu__slopes_vif_weight(by_sum, code_value)));
     if (own >= VMAFGPU__SLOPE_ADM) {
         const int32_t i = own >= VMAFGPU__SLOPE_AIM, at = own - (i ? VMAFGPU__SLOPE_AIM : VMAFGPU__SLOPE_ADM),
                       scale = at / VMAFGPU__BANDS, band = at % VMAFGPU__BANDS;
         const double unit = launch.adm < 0 ? 0 : fetch(&s->adm[launch.adm].unit[scale][band]);
-        store((uint32_t *)&launch.weights->adm[scale][i][band],
-              bits_of(vmafgpu__slopes_adm_weight(by_sum, unit, code_value)));
+        store((uint32_t *)&weights->adm[scale][i][band], bits_of(vmafgpu__slopes_adm_weight(by_sum, unit, code_value)));
     }
 }
 

@@ -42,6 +42,7 @@ enum {
     MAX_FEATURES = 16,
     MAX_REPEATS = 99,
     COPY_STREAMS = 2,
+    SLOPES_RING = 32,
     LATENCY_RUNS = 400,
     LATENCY_WARM_UP = 40
 };
@@ -1107,12 +1108,14 @@ typedef struct slopes_run {
     vmafgpu *v;
     cuda *c;
     void *events[2];
-    vmafgpu__wanted_slopes wanted;
+    vmafgpu__slot *slot;
 } slopes_run;
 
 /* Returns the mean GPU time of a launch on the first stream in microseconds. */
 static double time_launches(slopes_run *run, void (*launch)(slopes_run *run, void *stream)) {
     enum { LAUNCHES = 20 };
+    run->slot = &run->v->gpu->slots[run->v->gpu->edits->slot];
+    run->slot->has_slopes = 1; /* those that were requested last */
     void *stream = run->v->gpu->slots[0].streams[0];
     float milliseconds = 0;
     launch(run, stream);
@@ -1122,32 +1125,34 @@ static double time_launches(slopes_run *run, void (*launch)(slopes_run *run, voi
     CUDA_CALL(run->c, event_record, (run->events[1], stream));
     CUDA_CALL(run->c, stream_wait, (stream));
     CUDA_CALL(run->c, event_elapsed, (&milliseconds, run->events[0], run->events[1]));
+    run->slot->has_slopes = 0;
     return 1e3 * milliseconds / LAUNCHES;
 }
 
 static void launch_terms(slopes_run *run, void *stream) {
-    vmafgpu__launch_slopes_terms(run->v, 0, VMAFGPU__SCALES, stream);
+    vmafgpu__launch_slopes_terms(run->v, run->slot, 0, VMAFGPU__SCALES, stream);
 }
 static void launch_vif(slopes_run *run, void *stream) {
-    vmafgpu__launch_slopes_vif(run->v, 0, VMAFGPU__SCALES, stream);
+    vmafgpu__launch_slopes_vif(run->v, run->slot, 0, VMAFGPU__SCALES, stream);
 }
 static void launch_combine(slopes_run *run, void *stream) {
-    vmafgpu__launch_slopes_combine(run->v, (uint64_t)(uintptr_t)run->wanted.samples, run->wanted.pitch, stream);
+    vmafgpu__launch_slopes_combine(run->v, run->slot, stream);
 }
 static void launch_adm(slopes_run *run, void *stream) {
-    vmafgpu__launch_slopes_adm(run->v, stream);
-    vmafgpu__launch_slopes_last(run->v, (uint64_t)(uintptr_t)run->wanted.samples, run->wanted.pitch, stream);
+    vmafgpu__launch_slopes_adm(run->v, run->slot, stream);
+    vmafgpu__launch_slopes_last(run->v, run->slot, stream);
 }
 static void launch_gradient(slopes_run *run, void *stream) {
     (void)stream;
-    vmafgpu__launch_gradient(run->v, &run->v->gpu->slots[0], 1, run->v->gpu->edits->by_sample.weights);
+    vmafgpu__launch_gradient(run->v, run->slot, run->slot->first + 1);
 }
 
-/* Returns the number of pairs per second, with slopes in device memory. *push receives the mean time in microseconds
+/* Returns the number of pairs per second, with slopes in device memory: there is space for SLOPES_RING pairs. *push receives the mean time in microseconds
  * that the calling thread spends in a push if no other pair is in flight. This measurement requires config.live;
  * without config.live, `push` must be NULL. */
 static double slopes_speed(vmafgpu *v, const reel *r, uint64_t slopes, const options *o, double *push) {
     const int frames = o->frames ? o->frames : 200;
+    const uint64_t size = sizeof(float) * (uint64_t)r->film->clip.width * (uint64_t)r->film->clip.height;
     if (push)
         *push = 0;
     for (int k = 0; k < frames && push; k++) {
@@ -1163,7 +1168,7 @@ static double slopes_speed(vmafgpu *v, const reel *r, uint64_t slopes, const opt
     for (int k = 0; k < frames; k++) {
         const vmafgpu_frame *pair = r->frames[k % r->film->pairs];
         vmafgpu_score score;
-        push_with_slopes(v, pair, slopes);
+        push_with_slopes(v, pair, slopes + size * (uint64_t)(k % SLOPES_RING));
         while (vmafgpu_next_score(v, &score) == VMAFGPU_OK) {
         }
     }
@@ -1187,7 +1192,7 @@ static int bench_slopes(const film *f, cuda *c, const options *o) {
     run.c = c;
     for (int i = 0; i < 2; i++)
         CUDA_CALL(c, event_create, (&run.events[i], 0));
-    CUDA_CALL(c, memory_allocate, (&device, samples * sizeof(float)));
+    CUDA_CALL(c, memory_allocate, (&device, samples * sizeof(float) * SLOPES_RING));
     reel_open(&r, f, c, SOURCE_DEVICE);
     reel_open(&plain, f, c, SOURCE_PAGEABLE);
 
@@ -1196,10 +1201,8 @@ static int bench_slopes(const film *f, cuda *c, const options *o) {
     config.max_edit_size = 16;
     config.slopes = 1;
     run.v = open_base(&config, r.frames[0]);
-    run.wanted.samples = (float *)(uintptr_t)device;
-    run.wanted.pitch = (ptrdiff_t)sizeof(float) * f->clip.width;
-    run.wanted.memory = VMAFGPU_MEMORY_DEVICE;
-    if (vmafgpu_edit_slopes(run.v, slopes[0], 0, VMAFGPU_MEMORY_HOST) != VMAFGPU_OK)
+    if (vmafgpu_edit_slopes(run.v, slopes[0], 0, VMAFGPU_MEMORY_HOST) != VMAFGPU_OK ||
+        vmafgpu_edit_slopes(run.v, (float *)(uintptr_t)device, 0, VMAFGPU_MEMORY_DEVICE) != VMAFGPU_OK)
         die("%s", vmafgpu_last_error(run.v));
     config = film_config(f);
     config.max_edit_size = 16;
@@ -1223,6 +1226,7 @@ static int bench_slopes(const film *f, cuda *c, const options *o) {
     config = gpu_config(f, o);
     config.gpu.frame_memory = VMAFGPU_MEMORY_DEVICE;
     config.gpu.stream = c->streams[0];
+    config.gpu.batch = 0;
     config.live = 1;
     run.v = open_or_die(&config);
     const uint64_t memory = (uint64_t)vmafgpu_device_memory(run.v);
@@ -1245,16 +1249,18 @@ static int bench_slopes(const film *f, cuda *c, const options *o) {
 
     /* pairs whose score depends on the motion of the next reference */
     config.live = 0;
+    config.gpu.batch = o->batch;
     run.v = open_or_die(&config);
     config.slopes = 0;
     config.gpu.batch = vmafgpu_get_config(run.v)->gpu.batch;
     config.gpu.queue_depth = vmafgpu_get_config(run.v)->gpu.queue_depth;
     vmafgpu *without = open_or_die(&config);
-    printf(
-        "%dx%d %2d bits, without live, queue of %d: %.0f pairs/s with slopes; %.1f bytes of device memory per sample "
-        "for slopes\n",
-        f->clip.width, f->clip.height, f->clip.depth, config.gpu.queue_depth, slopes_speed(run.v, &r, device, o, NULL),
-        ((double)vmafgpu_device_memory(run.v) - (double)vmafgpu_device_memory(without)) / (double)samples);
+    printf("%dx%d %2d bits, without live, batches of %d, queue of %d: %.0f pairs/s with slopes; ", f->clip.width,
+           f->clip.height, f->clip.depth, config.gpu.batch, config.gpu.queue_depth,
+           slopes_speed(run.v, &r, device, o, NULL));
+    printf("%.1f bytes of device memory per sample for slopes, for each pair of a batch\n",
+           ((double)vmafgpu_device_memory(run.v) - (double)vmafgpu_device_memory(without)) /
+               ((double)samples * config.gpu.batch));
     fflush(stdout);
     vmafgpu_close(without);
     vmafgpu_close(run.v);

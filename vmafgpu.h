@@ -1084,11 +1084,11 @@ typedef struct vmafgpu_gpu_config {
                                            16 at 4K and 32 at smaller sizes on GPUs with more than 24 GiB (with
                                            `devices`: 96 GiB each), and twice the above on other GPUs. With `devices`,
                                            the default is at least 16. All these defaults are reduced if necessary to
-                                           stay below the memory limit (see `queue_depth`). With config.slopes, the
-                                           default is 1 at 4K, 4 at 1080p and 32 at 576x324. With config.live, it is 1.
-                                           With config.map_block_size, a batch always contains one pair. A pair waits until its batch is full, or until
-                                           vmafgpu_flush() or vmafgpu_wait() is called, so a batch of 1 gives the
-                                           lowest latency */
+                                           stay below the memory limit (see `queue_depth`). With config.slopes,
+                                           batches are smaller: at most 4 pairs at 4K, or 16 at 1080p. With config.live,
+                                           the default is 1. With config.map_block_size, a batch always contains one
+                                           pair. A pair waits until its batch is full, or until vmafgpu_flush() or
+                                           vmafgpu_wait() is called, so a batch of 1 gives the lowest latency */
     int         queue_depth;            /* maximum number of batches in flight, 1..8; default 2 to 4, or 2 with
                                            `devices`. To keep device memory below a limit, the default of `batch` is
                                            reduced to as little as 1, and the default of `queue_depth` to as little as
@@ -1271,11 +1271,11 @@ typedef struct vmafgpu_config {
                                              each pair that waits for the motion of later references needs another
                                              5 bytes per pixel, or 7 if samples have more than 8 bits. Up to two pairs
                                              wait with models for high frame rates (hfr), otherwise one. Slopes on a GPU
-                                             need 27 bytes of device memory per pixel, a single GPU, and a model other
-                                             than v1. With AUTO, contexts that do not meet these requirements use the
-                                             CPU. On a GPU, `gpu.batch` is always 1. If `live` is 0 and motion is used,
-                                             a GPU copies frames that are in device memory, and `gpu.queue_depth` is at
-                                             least 2, or 3 with motion_five_frame_window; its default is then 3 or 4 */
+                                             need 27 bytes of device memory per pixel for each pair of a batch (see
+                                             `gpu.batch`), a single GPU, and a model other than v1. With AUTO, contexts
+                                             that do not meet these requirements use the CPU. If `live` is 0 and motion
+                                             is used, a GPU copies frames that are in device memory, and
+                                             `gpu.queue_depth` is at least 3, or 4 with motion_five_frame_window */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -31109,7 +31109,11 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
         (void)VMAFGPU__GPU_CALL(v, memory_info, (&available, &total));
     const size_t share = is_one_of_many ? total / PART * 2 : total / PART;
     const size_t part = share < available / 4 ? share : available / 4, most = part > memory ? part : memory;
-    const int fill = (c->slopes ? 1 : !is_on_device ? 2 : most == memory ? 4 : 16) * PIXELS / (c->width * c->height);
+    const int in_host = c->slopes ? 1 : 2, in_device = c->slopes ? 4 : 16; /* slopes need much memory per pair */
+    const int fill = (!is_on_device    ? in_host
+                      : most == memory ? 2 * in_host
+                                       : in_device) *
+                     PIXELS / (c->width * c->height);
     const int high_shift = vmafgpu__sample_shift(c);
     const int least = is_one_of_many ? (is_on_device ? 2 : 1) * LONG_RUN / SHORTEST_QUEUE : 1;
     g->batch = c->map_block_size           ? 1

@@ -24,8 +24,8 @@ is not 0 at a score of 100. Slopes describe small, structured changes, and a hig
 picture; see SLOPES in the manual in vmafgpu.h. The reference gets no gradient.
 
 Tensors in GPU memory stay there. The library waits for the work that is queued on the current stream of PyTorch. The
-functions return when the scores and the slopes are complete. A batch of pictures takes less time than separate calls,
-because the library does not wait for the score of a picture before it queues the next one.
+functions return when the scores and the slopes are complete. Several pictures take less time in one call than in
+separate calls: a GPU processes up to 32 small pictures, or 8 pictures of 1920x1080, at the same time.
 """
 import collections
 import ctypes
@@ -42,6 +42,8 @@ import vmafgpu
 
 __all__ = ["torch_loss", "torch_score"]
 _CONTEXTS = 8                       # number of contexts that are kept for later calls
+_MOST_PICTURES = 32                 # that a GPU processes at the same time
+_MOST_SAMPLES = 2 * 3840 * 2160     # in these pictures; they need about 30 bytes of GPU memory per sample
 _FLOATS = ctypes.POINTER(ctypes.c_float)
 
 class _Context:
@@ -101,14 +103,17 @@ _contexts: "collections.OrderedDict[Any, _Context]" = collections.OrderedDict()
 _lock = threading.Lock()
 
 def _context(shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, model: Any, threads: int,
-             is_clip: bool) -> _Context:
-    """Returns a context that only this thread uses. At most _CONTEXTS contexts are kept. The least recently used ones
+             is_clip: bool, count: int) -> _Context:
+    """Returns a context for `count` pictures that only this thread uses. On a GPU, the context processes batches of 1, 2,
+    4, 8, 16 or 32 pictures, so that there are few contexts for different numbers of pictures. At most _CONTEXTS contexts are kept. The least recently used ones
     are dropped, and closed when no thread uses them."""
-    key = (shape, device, bit_depth, repr(model), threads, is_clip, threading.get_ident(), len(vmafgpu._forks))
+    most = max(1, min(count, _MOST_PICTURES, _MOST_SAMPLES // (shape[0] * shape[1])))
+    batch = 1 << most.bit_length() - 1 if device[0] != "cpu" else 0
+    key = (shape, device, bit_depth, repr(model), threads, is_clip, batch, threading.get_ident(), len(vmafgpu._forks))
     with _lock:
         context = _contexts.pop(key, None)
     if context is None:
-        context = _Context(shape, device, bit_depth, model, threads, is_clip)
+        context = _Context(shape, device, bit_depth, model, threads, is_clip, batch=batch)
     with _lock:
         _contexts[key] = context
         while len(_contexts) > _CONTEXTS:
@@ -150,7 +155,7 @@ def _measure(reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int, i
     the shape (pictures, height, width)."""
     count, height, width = distorted.shape
     device = _device(distorted)
-    context = _context((height, width), device, bit_depth, model, threads or torch.get_num_threads(), is_clip)
+    context = _context((height, width), device, bit_depth, model, threads or torch.get_num_threads(), is_clip, count)
     names, sides = ("reference", "distorted"), (reference, distorted)
     for name, side in zip(names, sides):
         _check_type(name, side, bit_depth)

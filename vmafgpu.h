@@ -35913,9 +35913,9 @@ static void vmafgpu__launch_slopes_vif(vmafgpu *v, const vmafgpu__slot *slot, in
     }
 }
 
-/* Fills in the outputs of all pairs. `memory`: where those of pair 0 are stored, without padding; 0: where the slopes of
- * the pairs are stored in the end. This is the caller's memory if it is on the device, and otherwise `by_sample.out`,
- * from which the slopes are copied. */
+/* Fills in the outputs of all pairs. `memory` is where those of pair 0 are stored, without padding. If `memory` is 0,
+ * the outputs are the final slopes: they are stored in the caller's memory if it is on the device, and otherwise in
+ * `by_sample.out`, from which they are copied. */
 static void vmafgpu__slopes_fill_out(const vmafgpu *v, const vmafgpu__slot *slot, uint64_t memory, int width,
                                      vmafgpu__slopes_out *out) {
     const vmafgpu__gpu_edits *x = v->gpu->edits;

@@ -1147,9 +1147,9 @@ static void launch_gradient(slopes_run *run, void *stream) {
     vmafgpu__launch_gradient(run->v, run->slot, run->slot->first + 1);
 }
 
-/* Returns the number of pairs per second, with slopes in device memory: there is space for SLOPES_RING pairs. *push receives the mean time in microseconds
- * that the calling thread spends in a push if no other pair is in flight. This measurement requires config.live;
- * without config.live, `push` must be NULL. */
+/* Returns the number of pairs per second, with slopes in device memory, which has space for SLOPES_RING pairs. *push
+ * receives the mean time in microseconds that the calling thread spends in a push if no other pair is in flight. This
+ * measurement requires config.live; without config.live, `push` must be NULL. */
 static double slopes_speed(vmafgpu *v, const reel *r, uint64_t slopes, const options *o, double *push) {
     const int frames = o->frames ? o->frames : 200;
     const uint64_t size = sizeof(float) * (uint64_t)r->film->clip.width * (uint64_t)r->film->clip.height;

@@ -104,9 +104,9 @@ _lock = threading.Lock()
 
 def _context(shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, model: Any, threads: int,
              is_clip: bool, count: int) -> _Context:
-    """Returns a context for `count` pictures that only this thread uses. On a GPU, the context processes batches of 1, 2,
-    4, 8, 16 or 32 pictures, so that there are few contexts for different numbers of pictures. At most _CONTEXTS contexts are kept. The least recently used ones
-    are dropped, and closed when no thread uses them."""
+    """Returns a context for `count` pictures that only this thread uses. On a GPU, the context processes 1, 2, 4, 8, 16
+    or 32 pictures at the same time, so that there are few contexts for different numbers of pictures. At most _CONTEXTS
+    contexts are kept. The least recently used ones are dropped, and closed when no thread uses them."""
     most = max(1, min(count, _MOST_PICTURES, _MOST_SAMPLES // (shape[0] * shape[1])))
     batch = 1 << most.bit_length() - 1 if device[0] != "cpu" else 0
     key = (shape, device, bit_depth, repr(model), threads, is_clip, batch, threading.get_ident(), len(vmafgpu._forks))

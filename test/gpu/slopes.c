@@ -761,7 +761,7 @@ static void check_batches(gpu *g, uint32_t seed) {
     b.config.max_edit_size = below(3) ? 0 : 8;
     b.config.subsample = below(4) ? 1 : 2 + below(2);
     b.config.gpu.queue_depth = below(6);
-    b.config.gpu.batch = below(3) ? 0 : 4;
+    b.config.gpu.batch = below(2) ? 0 : 1 + below(5);
     b.lag = b.config.live ? 0 : own.lag;
     b.samples = (size_t)b.config.width * (size_t)b.config.height;
     b.pitch = (size_t)b.config.width + (size_t)(below(2) * below(5));

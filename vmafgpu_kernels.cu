@@ -9710,6 +9710,9 @@ GPU_KERNEL(vmafgpu_map_shares, vmafgpu__map_launch, VMAFGPU__MAP_THREADS, 4) {
  *            scale does not need this kernel.
  *   bands    computes the derivatives of ADM with respect to the coefficients.
  *   wavelet  applies the adjoint of the wavelet of ADM.
+ * A launch covers all pairs of a batch; dimension 2 of the grid is the index of the pair. Pointers in launch parameters
+ * are those of pair 0, see slopes_offset().
+ *
  * The kernels `terms` and `vif` do not need the weights, which are derivatives of the prediction with respect to the
  * sums. For pushed pairs, the kernel `weights` computes the weights. For the base of edits, the CPU computes them.
  */

@@ -994,8 +994,9 @@ class Simulated(unittest.TestCase):
                 ctypes.memmove(pinned, sides[1], len(sides[1]))
             else:
                 d = driver.copy(sides[1])
-            for is_clip in (False, True):
-                context = vmafgpu_torch._Context((96, 128), (name, 0), bit_depth, "vmaf_v0.6.1", 1, is_clip, **gpu)
+            for is_clip, batch in ((False, 1), (False, 4), (True, 2)):
+                context = vmafgpu_torch._Context((96, 128), (name, 0), bit_depth, "vmaf_v0.6.1", 1, is_clip,
+                                                 batch=batch, **gpu)
                 for count in (6, 2, 1):
                     side = pictures.d[list(order[:count])].requires_grad_()
                     expected = vmafgpu.torch_score(pictures.r[list(order[:count])], side, bit_depth=bit_depth,

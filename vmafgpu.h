@@ -4453,10 +4453,12 @@ typedef struct vmafgpu__gpu_edits_table {
     int (*create)(vmafgpu *v);  /* creates events; returns 1 on success */
     int (*destroy)(vmafgpu *v); /* destroys the events; returns the error of the driver, or 0 */
     void (*launch_map)(vmafgpu *v, const struct vmafgpu__slot *slot);
-    /* Launches all slopes that wait for the motion of the pair in this slot. */
+    /* Launches all slopes that wait for the motion of the batch in this slot. */
     void (*launch_slopes)(vmafgpu *v, struct vmafgpu__slot *slot);
-    /* For the first pair whose slopes wait for motion, launches the kernels that need no motion. */
+    /* For the first batch whose slopes wait for motion, launches the kernels that need no motion. */
     void (*prepare_slopes)(vmafgpu *v);
+    /* Launches the slopes of those pairs of the batch whose motion is known; returns an event that is recorded after
+     * them. */
     void *(*launch_known_slopes)(vmafgpu *v, struct vmafgpu__slot *slot);
     const char *(*test)(vmafgpu *t, unsigned char *host, unsigned char *device, size_t space, size_t pitch);
 
@@ -36084,10 +36086,10 @@ static void vmafgpu__launch_gradient(vmafgpu *v, const vmafgpu__slot *slot, int6
     vmafgpu__launch_for_pairs(v, VMAFGPU__KERNEL_SLOPES_WEIGHTS, slot, shape, slot->streams[0], &launch);
 }
 
-/* Launches the kernels for the slopes of a pair that need no weights: `terms` and `vif`. With config.live, they can run
- * at the same time as the kernels for the sums, on the second stream (after ADM) and on the third stream. Without
- * config.live, only the kernels of scale 0 can. All pairs use the same memory. Therefore, `terms` waits for the kernels
- * `vif` of the previous pair, and `vif` waits until the slopes of the previous pair are complete. */
+/* Launches the kernels for the slopes of a batch that need no weights: `terms` and `vif`. With config.live, they can
+ * run at the same time as the kernels for the sums, on the second stream (after ADM) and on the third stream. Without
+ * config.live, only the kernels of scale 0 can. All batches use the same memory. Therefore, `terms` waits for the
+ * kernels `vif` of the previous batch, and `vif` waits until the slopes of the previous batch are complete. */
 static void vmafgpu__slopes_prepare(vmafgpu *v, vmafgpu__slot *slot) {
     static const int stream_of[VMAFGPU__SCALES] = { 2, 1, 2, 2 };
     vmafgpu__gpu *g = v->gpu;
@@ -36111,7 +36113,7 @@ static void vmafgpu__slopes_prepare(vmafgpu *v, vmafgpu__slot *slot) {
     slot->is_prepared = 1;
 }
 
-/* Launches the kernels for the weights of a pair, and those that need the weights. The motion of all positions before
+/* Launches the kernels for the weights of a batch, and those that need the weights. The motion of all positions before
  * `end` is known. */
 static void vmafgpu__slopes_complete(vmafgpu *v, const vmafgpu__slot *slot, int64_t end) {
     vmafgpu__gpu *g = v->gpu;
@@ -36154,7 +36156,7 @@ static void vmafgpu__slopes_complete(vmafgpu *v, const vmafgpu__slot *slot, int6
  * launched at once. Those of the last pairs of the batch follow later, in a launch of their own.
  */
 
-/* Returns the slot of the first pair whose slopes have been requested but not launched, or NULL if there is none. */
+/* Returns the slot of the first batch with slopes that have been requested but not launched, or NULL. */
 static vmafgpu__slot *vmafgpu__slopes_waiting(vmafgpu__gpu *g) {
     vmafgpu__slot *first = NULL;
     for (int i = 0; i < g->queue; i++) {
@@ -36166,7 +36168,7 @@ static vmafgpu__slot *vmafgpu__slopes_waiting(vmafgpu__gpu *g) {
     return first;
 }
 
-/* Launches all kernels for the slopes of a pair that have not been launched yet. The motion of all positions before
+/* Launches all kernels for the slopes of a batch that have not been launched yet. The motion of all positions before
  * `end` is known. */
 static void vmafgpu__slopes_launch(vmafgpu *v, vmafgpu__slot *slot, int64_t end) {
     if (!slot->is_prepared)
@@ -36205,7 +36207,7 @@ static void *vmafgpu__launch_known_slopes(vmafgpu *v, vmafgpu__slot *slot) {
     return g->edits->mapped;
 }
 
-/* Launches all slopes that wait for the motion of the pair in this slot. */
+/* Launches all slopes that wait for the motion of the batch in this slot. */
 static void vmafgpu__launch_slopes(vmafgpu *v, vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
@@ -36231,7 +36233,7 @@ static void vmafgpu__launch_slopes(vmafgpu *v, vmafgpu__slot *slot) {
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], x->mapped, 0));
 }
 
-/* For the first pair whose slopes wait for motion, launches the kernels that need no motion. */
+/* For the first batch whose slopes wait for motion, launches the kernels that need no motion. */
 static void vmafgpu__prepare_slopes(vmafgpu *v) {
     vmafgpu__slot *slot = vmafgpu__slopes_waiting(v->gpu);
     if (slot && !slot->is_prepared)

@@ -2395,7 +2395,7 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 /* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
  * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
  * value. */
-#define VMAFGPU__KERNEL_INTERFACE 0x61d5ffd8u
+#define VMAFGPU__KERNEL_INTERFACE 0x65f91996u
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
  * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
@@ -3610,8 +3610,9 @@ enum {
     /* three planes, and for each of their rows the results beyond both edges */
     VMAFGPU__SLOPES_VIF_SHARED = 4 * 3 * (int)VMAFGPU__SLOPES_HEIGHT * ((int)VMAFGPU__SLOPES_STRIDE + 16),
     VMAFGPU__SLOPES_COMBINE_SHARED = 4 * (int)VMAFGPU__SLOPES_HEIGHT * ((int)VMAFGPU__SLOPES_UP_STRIDE + 16),
-    VMAFGPU__SLOPES_MERGE_WIDTH = 62,  /* columns of the bands that a block of the adjoint of the wavelet processes */
-    VMAFGPU__SLOPES_MERGE_HEIGHT = 32, /* rows of its output */
+    VMAFGPU__SLOPES_BANDS_THREADS = 128, /* of a block; its warps are independent */
+    VMAFGPU__SLOPES_MERGE_WIDTH = 62,    /* columns of the bands that a block of the adjoint of the wavelet processes */
+    VMAFGPU__SLOPES_MERGE_HEIGHT = 32,   /* rows of its output */
     VMAFGPU__SLOPES_MERGE_SHARED = 4 * 2 * (int)VMAFGPU__SLOPES_MERGE_HEIGHT * ((int)VMAFGPU__SLOPES_MERGE_WIDTH + 2),
     VMAFGPU__SLOPES_INPUTS = 16, /* inputs of the model that are processed at the same time */
     VMAFGPU__SLOPES_WEIGHTS_SHARED = ((2 + (int)VMAFGPU__MAP_ROOTS) * (int)VMAFGPU__SMOOTH_EXTRACTORS +
@@ -3621,11 +3622,11 @@ enum {
 
 /* Number of columns of the picture that a VIF block writes. */
 #define VMAFGPU__SLOPES_WIDTH(scale) (((int)VMAFGPU__SLOPES_COLUMNS - 2 * (8 >> (scale))) & ~7)
-/* Columns and rows that a block processes for the bands of ADM, including margins of two on each side. Small scales
- * need small blocks, because otherwise there would be fewer blocks than multiprocessors. */
-#define VMAFGPU__SLOPES_SIDE(scale)        ((scale) < 2 ? 32 : 16)
-#define VMAFGPU__SLOPES_ADM_THREADS(scale) ((scale) < 2 ? 512 : 256)
-#define VMAFGPU__SLOPES_ADM_SHARED(scale)  (4 * 4 * VMAFGPU__SLOPES_SIDE(scale) * (VMAFGPU__SLOPES_SIDE(scale) + 1))
+/* Rows and columns of the bands of ADM that a warp writes. It also processes margins of two rows and three columns on
+ * each side. Small scales need short strips, because otherwise there would be fewer warps than multiprocessors can
+ * run. */
+#define VMAFGPU__SLOPES_BANDS_ROWS(scale)    ((scale) == 0 ? 28 : 12)
+#define VMAFGPU__SLOPES_BANDS_COLUMNS(lanes) ((lanes) - 6)
 
 /* Computes the weights of slopes in a single block. Unlike the slopes of maps, they are derivatives at the pair. */
 typedef struct vmafgpu__slopes_weights_launch {
@@ -3654,7 +3655,7 @@ typedef struct vmafgpu__slopes_combine_launch {
 
 /* Computes the derivatives with respect to the bands of an ADM scale, or those with respect to its input. */
 typedef struct vmafgpu__slopes_adm_launch {
-    vmafgpu__adm_launch adm;
+    vmafgpu__adm_launch adm; /* fast.plain_limit is negative if only the general form is exact */
     const vmafgpu__slopes_weights *weights;
     float *bands;         /* three planes with one value per coefficient; NULL if all are 0 */
     const float *smaller; /* derivatives with respect to the low-pass band; NULL at the last scale */
@@ -35819,6 +35820,8 @@ static void vmafgpu__slopes_adm_fill(vmafgpu *v, int s, uint64_t out, ptrdiff_t 
     memset(launch, 0, sizeof *launch);
     (void)vmafgpu__edit_adm_fill(v, v->edits->adm->variant, s, &of_edits);
     launch->adm = of_edits.adm;
+    if (vmafgpu__adm_form_of(&v->plan.adm[v->edits->adm->variant], s) != VMAFGPU__ADM_FAST)
+        launch->adm.fast.plain_limit = -1;
     launch->weights = (const vmafgpu__slopes_weights *)(uintptr_t)x->by_sample.weights;
     launch->bands = (float *)(uintptr_t)x->by_sample.bands[s];
     launch->smaller = s + 1 < VMAFGPU__SCALES ? (const float *)(uintptr_t)x->by_sample.adm[s + 1] : NULL;
@@ -35835,10 +35838,12 @@ static void vmafgpu__launch_slopes_bands(vmafgpu *v, int s, void *stream) {
         return;
     vmafgpu__slopes_adm_fill(v, s, 0, 0, &launch);
     const vmafgpu__adm_geometry *g = &launch.adm.geometry;
-    const int left = g->left > 0 ? g->left - 1 : 0, top = g->top > 0 ? g->top - 1 : 0;
-    vmafgpu__set_shape(&shape, vmafgpu__divide_up(g->w - 2 * left, VMAFGPU__SLOPES_SIDE(s) - 4),
-                       vmafgpu__divide_up(g->h - 2 * top, VMAFGPU__SLOPES_SIDE(s) - 4), 1,
-                       VMAFGPU__SLOPES_ADM_THREADS(s), VMAFGPU__SLOPES_ADM_SHARED(s));
+    const int left = g->left > 0 ? g->left - 1 : 0, top = g->top > 0 ? g->top - 1 : 0, lanes = v->gpu->context.lanes;
+    vmafgpu__set_shape(&shape,
+                       vmafgpu__divide_up(vmafgpu__divide_up(g->w - 2 * left, VMAFGPU__SLOPES_BANDS_COLUMNS(lanes)) *
+                                              vmafgpu__divide_up(g->h - 2 * top, VMAFGPU__SLOPES_BANDS_ROWS(s)),
+                                          VMAFGPU__SLOPES_BANDS_THREADS / lanes),
+                       1, 1, VMAFGPU__SLOPES_BANDS_THREADS, 0);
     vmafgpu__gpu_launch(
         v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_BANDS + vmafgpu__adm_input(s, v->config.bit_depth)], &shape,
         stream, &launch);

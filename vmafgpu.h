@@ -2395,7 +2395,7 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 /* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
  * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
  * value. */
-#define VMAFGPU__KERNEL_INTERFACE 0x65f91996u
+#define VMAFGPU__KERNEL_INTERFACE 0xe86f417au
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
  * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
@@ -3603,12 +3603,9 @@ VMAFGPU__FN float vmafgpu__slopes_adm_weight(double slope, double unit, double c
 enum {
     VMAFGPU__SLOPES_THREADS = 256,
     VMAFGPU__SLOPES_MATRIX_WARPS = 3, /* so few that a block needs less than 48 KB of shared memory */
-    VMAFGPU__SLOPES_COLUMNS = 128,    /* columns that a VIF block filters vertically, including both margins */
     VMAFGPU__SLOPES_HEIGHT = 16,      /* rows of a VIF block */
-    VMAFGPU__SLOPES_STRIDE = 132,     /* floats between rows in shared memory: four times an odd number */
+    VMAFGPU__SLOPES_UP_WIDTH = 128,   /* columns that a block of `combine` writes */
     VMAFGPU__SLOPES_UP_STRIDE = 68,
-    /* three planes, and for each of their rows the results beyond both edges */
-    VMAFGPU__SLOPES_VIF_SHARED = 4 * 3 * (int)VMAFGPU__SLOPES_HEIGHT * ((int)VMAFGPU__SLOPES_STRIDE + 16),
     VMAFGPU__SLOPES_COMBINE_SHARED = 4 * (int)VMAFGPU__SLOPES_HEIGHT * ((int)VMAFGPU__SLOPES_UP_STRIDE + 16),
     VMAFGPU__SLOPES_BANDS_THREADS = 128, /* of a block; its warps are independent */
     VMAFGPU__SLOPES_MERGE_WIDTH = 62,    /* columns of the bands that a block of the adjoint of the wavelet processes */
@@ -3620,8 +3617,16 @@ enum {
                                      8
 };
 
-/* Number of columns of the picture that a VIF block writes. */
-#define VMAFGPU__SLOPES_WIDTH(scale) (((int)VMAFGPU__SLOPES_COLUMNS - 2 * (8 >> (scale))) & ~7)
+/* Columns that a VIF block filters vertically, including both margins, and columns that it writes. A thread filters a
+ * run of rows, and then a run of columns. Small scales need small blocks, because otherwise there would be fewer blocks
+ * than multiprocessors. The distance of rows in shared memory is four times an odd number of floats. Shared memory
+ * contains two planes, and the results beyond both edges for each row of one plane. */
+#define VMAFGPU__SLOPES_COLUMNS(scale) ((scale) < 2 ? 256 : 128)
+#define VMAFGPU__SLOPES_RUN(scale)     ((scale) < 2 ? 16 : 8)
+#define VMAFGPU__SLOPES_WIDTH(scale) \
+    ((VMAFGPU__SLOPES_COLUMNS(scale) - 2 * (8 >> (scale))) & ~(VMAFGPU__SLOPES_RUN(scale) - 1))
+#define VMAFGPU__SLOPES_STRIDE(scale)     (VMAFGPU__SLOPES_COLUMNS(scale) + 4)
+#define VMAFGPU__SLOPES_VIF_SHARED(scale) (4 * (int)VMAFGPU__SLOPES_HEIGHT * (2 * VMAFGPU__SLOPES_STRIDE(scale) + 16))
 /* Rows and columns of the bands of ADM that a warp writes. It also processes margins of two rows and three columns on
  * each side. Small scales need short strips, because otherwise there would be fewer warps than multiprocessors can
  * run. */
@@ -35784,7 +35789,7 @@ static void vmafgpu__launch_slopes_vif(vmafgpu *v, int first, int end, void *str
         launch.out = (float *)(uintptr_t)vmafgpu__slopes_of_vif(x, s);
         vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.vif.width, VMAFGPU__SLOPES_WIDTH(s)),
                            vmafgpu__divide_up(launch.vif.height, VMAFGPU__SLOPES_HEIGHT), 1, VMAFGPU__SLOPES_THREADS,
-                           VMAFGPU__SLOPES_VIF_SHARED);
+                           (uint32_t)VMAFGPU__SLOPES_VIF_SHARED(s));
         vmafgpu__gpu_launch(v, x->functions[VMAFGPU__KERNEL_SLOPES_VIF + vmafgpu__vif_input(s, v->config.bit_depth)],
                             &shape, stream, &launch);
     }
@@ -35805,7 +35810,7 @@ static void vmafgpu__launch_slopes_combine(vmafgpu *v, uint64_t out, ptrdiff_t p
         launch.smaller = (const float *)(uintptr_t)vmafgpu__slopes_of_vif(x, s + 1);
         launch.out = (unsigned char *)(uintptr_t)(is_last ? out : vmafgpu__slopes_of_vif(x, s));
         launch.pitch = is_last ? (int64_t)pitch : launch.width * (int64_t)sizeof(float);
-        vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.width, VMAFGPU__SLOPES_COLUMNS),
+        vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.width, VMAFGPU__SLOPES_UP_WIDTH),
                            vmafgpu__divide_up(launch.height, VMAFGPU__SLOPES_HEIGHT), 1, VMAFGPU__SLOPES_THREADS,
                            VMAFGPU__SLOPES_COMBINE_SHARED);
         vmafgpu__gpu_launch(v, x->functions[VMAFGPU__KERNEL_SLOPES_COMBINE + s], &shape, stream, &launch);

@@ -3071,9 +3071,9 @@ GPU_FN void adm_vertical(const vmafgpu__adm_launch &launch, const uint32_t (&sam
     }
 }
 
-/* Applies the vertical filters to an even and the next odd column of 8-bit samples. `ab` holds the first two rows and
- * `cd` the others: the bytes of the even column in the low half, those of the odd column in the high half. One operation
- * multiplies a pair of bytes by two taps. */
+/* Applies the vertical filters to an even and the next odd column of 8-bit samples. `ab` contains the first two rows,
+ * `cd` the others. The bytes of the even column are in the low half, those of the odd column in the high half. One
+ * operation multiplies a pair of bytes by two taps. */
 template <bool HIGH> GPU_FN void adm_vertical_pairs(uint32_t ab, uint32_t cd, int f, AdmColumn &even, AdmColumn &odd) {
     const int32_t low_ab = ADM_LOW_1 * 65536 + ADM_LOW_0, low_cd = (int32_t)((uint32_t)ADM_LOW_3 << 16) + ADM_LOW_2;
     const int32_t high_ab = (int32_t)((uint32_t)-ADM_LOW_2 << 16 | (uint32_t)(ADM_LOW_3 & 0xffff));
@@ -9831,7 +9831,7 @@ template <int SCALE> GPU_FN void slopes_beyond(const float (&inside)[8 >> SCALE]
 /* Adds the results beyond the upper or the lower edge of a column to the rows that they reflect. `edge` points to the
  * sample in the first or last row, and the next sample inside the picture is `step` floats away. In `out`, index
  * `first` is the row next to this row, and index first + down is the row after that. Rows outside `out` are skipped. */
-template <int SCALE, int ROW>
+template <int SCALE, int RUN, int ROW>
 GPU_FN void slopes_reflect_rows(const float *edge, int64_t step, int32_t first, int32_t down, float *out) {
     constexpr int REACH = 8 >> SCALE;
     float inside[REACH], beyond[REACH];
@@ -9842,41 +9842,44 @@ GPU_FN void slopes_reflect_rows(const float *edge, int64_t step, int32_t first, 
 #pragma unroll
     for (int k = 0; k < REACH; k++) {
         const int32_t row = first + k * down;
-        if (row >= 0 && row < VIF_RUN)
+        if (row >= 0 && row < RUN)
             out[row * ROW] += beyond[k];
     }
 }
 
-/* Filters a column vertically: VIF_RUN rows from row y. Stores the results in shared memory, ROW floats apart. */
-template <int SCALE, int ROW>
-GPU_FN void slopes_down(const float *column, int32_t width, int32_t height, int32_t y, float *out) {
-    constexpr int REACH = 8 >> SCALE, COUNT = VIF_RUN + 2 * REACH;
+/* Filters a column vertically: RUN rows from row y. Stores the results in shared memory, ROW floats apart. `zero` is 0,
+ * see slopes_vif(). */
+template <int SCALE, int RUN, int ROW>
+GPU_FN void slopes_down(const float *column, int32_t width, int32_t height, int32_t y, int32_t zero, float *out) {
+    constexpr int REACH = 8 >> SCALE, COUNT = RUN + 2 * REACH;
+    const int32_t pitch = width * (int32_t)sizeof(float);
+    const uint8_t *top = (const uint8_t *)column + (y - REACH) * (int64_t)pitch;
     float v[COUNT];
-    uint32_t at = (uint32_t)((y - REACH) * width); /* 32 bits, because addresses then take few instructions */
-    if (y >= REACH && y + VIF_RUN + REACH <= height) {
+    if (y >= REACH && y + RUN + REACH <= height) {
 #pragma unroll
-        for (int k = 0; k < COUNT; k++, at += (uint32_t)width)
-            v[k] = slopes_load(column + at);
+        for (int k = 0; k < COUNT; k++)
+            v[k] = slopes_load((const float *)(const void *)(top + k * (int64_t)pitch));
     } else {
+        const int32_t from = y + zero - REACH;
 #pragma unroll
-        for (int k = 0; k < COUNT; k++, at += (uint32_t)width) {
-            const bool is_inside = (uint32_t)(y - REACH + k) < (uint32_t)height;
-            v[k] = is_inside ? slopes_load(column + (is_inside ? at : 0)) : 0;
+        for (int k = 0; k < COUNT; k++) {
+            const bool is_inside = (uint32_t)(from + k) < (uint32_t)height;
+            v[k] = is_inside ? slopes_load(column + (from + k) * (int64_t)width) : 0;
         }
     }
 #pragma unroll
-    for (int i = 0; i < VIF_RUN; i++)
+    for (int i = 0; i < RUN; i++)
         out[i * ROW] = slopes_filter<SCALE>(v + i);
     if (y <= REACH)
-        slopes_reflect_rows<SCALE, ROW>(column, width, 1 - y, 1, out);
-    if (y + VIF_RUN > height - 1 - REACH)
-        slopes_reflect_rows<SCALE, ROW>(column + (height - 1) * (int64_t)width, -(int64_t)width, height - 2 - y, -1,
-                                        out);
+        slopes_reflect_rows<SCALE, RUN, ROW>(column, width, 1 - y - zero, 1, out);
+    if (y + RUN > height - 1 - REACH)
+        slopes_reflect_rows<SCALE, RUN, ROW>(column + (height - 1) * (int64_t)width, -(int64_t)width,
+                                             height - 2 - y - zero, -1, out);
 }
 
-/* Filters VIF_RUN neighbouring columns of a row in shared memory, of which `row` is the first sample that is needed. */
-template <int SCALE> GPU_FN void slopes_along(const float *row, float (&out)[VIF_RUN]) {
-    constexpr int REACH = 8 >> SCALE, COUNT = (VIF_RUN + 2 * REACH + 3) / 4 * 4;
+/* Filters RUN neighbouring columns of a row in shared memory, of which `row` is the first sample that is needed. */
+template <int SCALE, int RUN> GPU_FN void slopes_along(const float *row, float (&out)[RUN]) {
+    constexpr int REACH = 8 >> SCALE, COUNT = (RUN + 2 * REACH + 3) / 4 * 4;
     uint32_t bits[COUNT];
     float v[COUNT];
     vif_load_row((const uint32_t *)row, bits);
@@ -9884,7 +9887,7 @@ template <int SCALE> GPU_FN void slopes_along(const float *row, float (&out)[VIF
     for (int k = 0; k < COUNT; k++)
         v[k] = float_bits(bits[k]);
 #pragma unroll
-    for (int i = 0; i < VIF_RUN; i++)
+    for (int i = 0; i < RUN; i++)
         out[i] = slopes_filter<SCALE>(v + i);
 }
 
@@ -9948,26 +9951,23 @@ GPU_FN void slopes_up(const float *origin, int32_t step, int32_t at, int32_t siz
     }
 }
 
-/* Returns VIF_RUN samples, from a column that is a multiple of VIF_RUN, as centred grey levels. */
-template <int BYTES>
-GPU_FN void slopes_samples(const VifImage &image, int32_t x, int32_t y, int32_t width, int bits,
-                           float (&out)[VIF_RUN]) {
-    const uint8_t *row = image.data + (int64_t)y * image.pitch;
-    const int32_t centre = (int32_t)1 << (bits - 1);
-    const float unit = 1.0f / (float)(1 << (bits - 8));
+/* Loads COUNT words of samples, from a column that is a multiple of 8. Rows consist of whole words. Words beyond the
+ * picture are 0. */
+template <int BYTES, int COUNT>
+GPU_FN void slopes_samples(const VifImage &image, int32_t x, int32_t y, int32_t width, uint32_t (&out)[COUNT]) {
+    const uint8_t *row = image.data + (int64_t)y * image.pitch + x * BYTES;
 #pragma unroll
-    for (int k = 0; k < VIF_RUN; k += 4) {
-        uint64_t four = 0;
-        if (x + k + 4 <= width)
-            four = BYTES == 1 ? load((const uint32_t *)(row + x + k)) : load((const uint64_t *)(row + 2 * (x + k)));
-        else
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-                four |= (uint64_t)load_sample<BYTES>(row, adm_lesser(x + k + i, width - 1)) << 8 * BYTES * i;
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-            out[k + i] = (float)((int32_t)(four >> 8 * BYTES * i & (BYTES == 1 ? 255 : 65535)) - centre) * unit;
-    }
+    for (int k = 0; k < COUNT; k++)
+        out[k] = x + k * (4 / BYTES) < width ? load((const uint32_t *)(const void *)row + k) : 0;
+}
+
+/* Returns sample `which` of a word as a centred grey level. The bits of a sample become the low bits of a float from
+ * 2^23 on. */
+template <int BYTES> GPU_FN float slopes_grey(uint32_t word, int which, int bits) {
+    if (BYTES == 1) /* 8 bits */
+        return float_bits(permute_bytes(word, 0x4b000000u, 0x7440u + (uint32_t)which)) - (8388608.0f + 128.0f);
+    const float unit = float_bits((uint32_t)(127 + 8 - bits) << 23), centre = (float)(1 << (bits - 1));
+    return (float_bits(permute_bytes(word, 0x4b000000u, which ? 0x7432u : 0x7410u)) - (8388608.0f + centre)) * unit;
 }
 
 /* Returns `sum`, which is the result for column x, plus the results beyond the edges that reflect this column. The row
@@ -9982,89 +9982,104 @@ GPU_FN float slopes_reflected(const float *beyond, int32_t reach, int32_t x, int
     return sum;
 }
 
-/* Stores VIF_RUN floats of a row from column x on. */
-GPU_FN void slopes_store_run(float *row, int32_t x, int32_t width, const float (&v)[VIF_RUN]) {
+/* Stores RUN floats of a row from column x on. */
+template <int RUN> GPU_FN void slopes_store_run(float *row, int32_t x, int32_t width, const float (&v)[RUN]) {
     float *out = row + x;
-    if (x + VIF_RUN <= width && ((uintptr_t)out & 15) == 0) {
-        store((Words4 *)(void *)out, Words4{ bits_of(v[0]), bits_of(v[1]), bits_of(v[2]), bits_of(v[3]) });
-        store((Words4 *)(void *)out + 1, Words4{ bits_of(v[4]), bits_of(v[5]), bits_of(v[6]), bits_of(v[7]) });
+    if (x + RUN <= width && ((uintptr_t)out & 15) == 0) {
+#pragma unroll
+        for (int i = 0; i < RUN; i += 4)
+            store((Words4 *)(void *)(out + i),
+                  Words4{ bits_of(v[i]), bits_of(v[i + 1]), bits_of(v[i + 2]), bits_of(v[i + 3]) });
     } else {
 #pragma unroll
-        for (int i = 0; i < VIF_RUN; i++)
+        for (int i = 0; i < RUN; i++)
             if (x + i < width)
                 slopes_put(out + i, v[i]);
     }
 }
 
-/* A block computes a tile. First, each thread filters a run of rows of a column in each plane. Then it filters a run of
- * columns of a row. Shared memory contains the results of the first step for the three planes, with margins at both
- * sides. These are followed by the results beyond the left and the right edge for each row of each plane. */
+/* A block computes a tile, one plane after the other. First, each thread filters a run of rows of a column. Then it
+ * filters a run of columns of a row. Shared memory contains the results of the first step for two planes, with margins
+ * at both sides, so that threads can start with the next plane while others still read this one. These are followed by
+ * the results beyond the left and the right edge for each row of a plane. */
 template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif_launch &launch) {
-    constexpr int REACH = 8 >> SCALE, COLUMNS = VMAFGPU__SLOPES_COLUMNS, WIDTH = VMAFGPU__SLOPES_WIDTH(SCALE);
-    constexpr int HEIGHT = VMAFGPU__SLOPES_HEIGHT, STRIDE = VMAFGPU__SLOPES_STRIDE;
-    static_assert(VMAFGPU__SLOPES_THREADS == COLUMNS * HEIGHT / VIF_RUN, "a thread filters a run of each plane");
-    static_assert(VMAFGPU__SLOPES_THREADS >= 2 * 3 * HEIGHT, "a thread computes the results beyond an edge of a row");
+    constexpr int REACH = 8 >> SCALE, COLUMNS = VMAFGPU__SLOPES_COLUMNS(SCALE), WIDTH = VMAFGPU__SLOPES_WIDTH(SCALE);
+    constexpr int HEIGHT = VMAFGPU__SLOPES_HEIGHT, STRIDE = VMAFGPU__SLOPES_STRIDE(SCALE),
+                  RUN = VMAFGPU__SLOPES_RUN(SCALE), WORD = 4 / BYTES;
+    static_assert(VMAFGPU__SLOPES_THREADS == COLUMNS * HEIGHT / RUN && WIDTH % RUN == 0, "runs");
+    static_assert(VMAFGPU__SLOPES_THREADS >= 2 * HEIGHT, "a thread computes the results beyond an edge of a row");
     const int32_t w = launch.vif.width, h = launch.vif.height, own = (int32_t)thread_index();
-    float *planes = (float *)shared_memory(), *beyond = planes + 3 * HEIGHT * STRIDE;
+    float *planes = (float *)shared_memory(), *beyond = planes + 2 * HEIGHT * STRIDE;
     const int32_t tile_x = (int32_t)block_x() * WIDTH, tile_y = (int32_t)block_y() * HEIGHT;
     const bool has_left = tile_x == 0, has_right = tile_x + WIDTH >= w - REACH;
     const int64_t plane = (int64_t)w * h;
-    {
-        const int32_t column = own % COLUMNS, row = own / COLUMNS * VIF_RUN, x = tile_x - REACH + column,
-                      y = tile_y + row;
-#pragma unroll 1
-        for (int k = 0; k < 3; k++) {
-            float *out = planes + (k * HEIGHT + row) * STRIDE + column;
-            if (x >= 0 && x < w && y < h) {
-                slopes_down<SCALE, STRIDE>(launch.terms + k * plane + x, w, h, y, out);
-                continue;
-            }
-#pragma unroll
-            for (int i = 0; i < VIF_RUN; i++)
-                out[i * STRIDE] = 0;
-        }
-    }
-    block_barrier();
-    if (has_left || has_right) {
-        const int32_t row = own / 2;
-        if (row < 3 * HEIGHT && (own & 1 ? has_right : has_left)) {
-            const float *edge = planes + row * STRIDE + (own & 1 ? w - 1 - tile_x + REACH : REACH);
-            const int32_t step = own & 1 ? -1 : 1;
-            float inside[REACH], outside[REACH];
-#pragma unroll
-            for (int k = 0; k < REACH; k++)
-                inside[k] = edge[k * step];
-            slopes_beyond<SCALE>(inside, outside);
-#pragma unroll
-            for (int k = 0; k < REACH; k++)
-                beyond[8 * own + k] = outside[k];
-        }
-        block_barrier();
-    }
-    const int32_t row = own % HEIGHT, from = own / HEIGHT * VIF_RUN, x = tile_x + from, y = tile_y + row;
+    const int32_t column = own % COLUMNS, first = own / COLUMNS * RUN, down_x = tile_x - REACH + column,
+                  down_y = tile_y + first;
+    const int32_t row = own % HEIGHT, from = own / HEIGHT * RUN, x = tile_x + from, y = tile_y + row;
+    const bool has_output = from < WIDTH && x < w && y < h;
     const int bits = SCALE ? 16 : launch.vif.batch.bit_depth;
-    if (from >= WIDTH || x >= w || y >= h)
-        return;
-    float r[VIF_RUN], sum[VIF_RUN];
-    slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, 0, 0), x, y, w, bits, r);
-    slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, 0, 1), x, y, w, bits, sum);
+    uint32_t samples[2][RUN / WORD];
+    float sum[RUN];
+    if (has_output)
+#pragma unroll
+        for (int f = 0; f < 2; f++)
+            slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, 0, f), x, y, w, samples[f]);
 #pragma unroll 1
     for (int k = 0; k < 3; k++) {
-        float v[VIF_RUN];
-        slopes_along<SCALE>(planes + (k * HEIGHT + row) * STRIDE + from, v);
+        /* This 0 keeps the compiler from moving conditions for edges out of the loop, where all tiles would compute
+         * them. */
+        const int32_t zero = (int32_t)opaque((uint64_t)0);
+        float *filtered = planes + k % 2 * HEIGHT * STRIDE, *out = filtered + first * STRIDE + column;
+        if (down_x >= 0 && down_x < w && down_y < h) {
+            slopes_down<SCALE, RUN, STRIDE>(launch.terms + k * plane + down_x, w, h, down_y, zero, out);
+        } else {
+#pragma unroll
+            for (int i = 0; i < RUN; i++)
+                out[i * STRIDE] = 0;
+        }
+        block_barrier();
+        if (has_left || has_right) {
+            if (own < 2 * HEIGHT && (own & 1 ? has_right : has_left)) {
+                const float *edge = filtered + own / 2 * STRIDE + (own & 1 ? w - 1 - tile_x + REACH : REACH);
+                const int32_t step = own & 1 ? -1 : 1;
+                float inside[REACH], outside[REACH];
+#pragma unroll
+                for (int i = 0; i < REACH; i++)
+                    inside[i] = edge[i * step];
+                slopes_beyond<SCALE>(inside, outside);
+#pragma unroll
+                for (int i = 0; i < REACH; i++)
+                    beyond[8 * own + i] = outside[i];
+            }
+            block_barrier();
+        }
+        if (!has_output)
+            continue;
+        float v[RUN];
+        slopes_along<SCALE>(filtered + row * STRIDE + from, v);
         if (has_left || has_right)
 #pragma unroll
-            for (int i = 0; i < VIF_RUN; i++)
-                v[i] = slopes_reflected(beyond + (k * HEIGHT + row) * 16, REACH, x + i, w, v[i]);
+            for (int i = 0; i < RUN; i++)
+                v[i] = slopes_reflected(beyond + row * 16, REACH, x + zero + i, w, v[i]);
+        if (k == 0)
 #pragma unroll
-        for (int i = 0; i < VIF_RUN; i++)
-            sum[i] = k == 0 ? 2 * sum[i] * v[i] : k == 1 ? sum[i] + r[i] * v[i] : sum[i] - v[i];
+            for (int i = 0; i < RUN; i++)
+                sum[i] = 2 * slopes_grey<BYTES>(samples[1][i / WORD], i % WORD, bits) * v[i];
+        else if (k == 1)
+#pragma unroll
+            for (int i = 0; i < RUN; i++)
+                sum[i] += slopes_grey<BYTES>(samples[0][i / WORD], i % WORD, bits) * v[i];
+        else
+#pragma unroll
+            for (int i = 0; i < RUN; i++)
+                sum[i] -= v[i];
     }
-    slopes_store_run(launch.out + (int64_t)y * w, x, w, sum);
+    if (has_output)
+        slopes_store_run(launch.out + (int64_t)y * w, x, w, sum);
 }
 
 #define SLOPES_VIF_KERNEL(input, SCALE, BYTES) \
-    GPU_KERNEL(vmafgpu_slopes_vif_##input, vmafgpu__slopes_vif_launch, VMAFGPU__SLOPES_THREADS, 4) { \
+    GPU_KERNEL(vmafgpu_slopes_vif_##input, vmafgpu__slopes_vif_launch, VMAFGPU__SLOPES_THREADS, 3) { \
         slopes_vif<SCALE, BYTES>(launch); \
     }
 SLOPES_VIF_KERNEL(0_8, 0, 1)
@@ -10080,7 +10095,7 @@ SLOPES_VIF_KERNEL(3, 3, 2)
  * picture. Then they process runs of columns of a row. Shared memory contains the results of the first step, with
  * margins at both sides, followed by the results beyond the left and the right edge for each row. */
 template <int SCALE> GPU_FN void slopes_combine(const vmafgpu__slopes_combine_launch &launch) {
-    constexpr int NEXT = SCALE + 1, REACH = 8 >> NEXT, WIDTH = VMAFGPU__SLOPES_COLUMNS, COLUMNS = WIDTH / 2 + 4;
+    constexpr int NEXT = SCALE + 1, REACH = 8 >> NEXT, WIDTH = VMAFGPU__SLOPES_UP_WIDTH, COLUMNS = WIDTH / 2 + 4;
     constexpr int HEIGHT = VMAFGPU__SLOPES_HEIGHT, STRIDE = VMAFGPU__SLOPES_UP_STRIDE;
     static_assert(VMAFGPU__SLOPES_THREADS == WIDTH * HEIGHT / VIF_RUN && COLUMNS <= STRIDE, "threads");
     const int32_t w = launch.width, h = launch.height, own = (int32_t)thread_index();
@@ -10405,8 +10420,9 @@ GPU_FN void slopes_set_weights(const vmafgpu__slopes_adm_launch &launch, int32_t
 }
 
 /* A warp computes a strip. A lane processes a column from top to bottom, and exchanges values with its neighbours. The
- * coefficients of the first and last lane lack the samples of a neighbour. For each row, it computes the coefficients, then the derivatives of the cubes in the row above, and finally those of the
- * bands in the row above this. */
+ * coefficients of the first and last lane are wrong, because each lacks the samples of a neighbour. For each row, a
+ * lane computes the coefficients, then the derivatives of the cubes in the row above, and finally those of the bands in
+ * the row above that. */
 template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_adm_launch &launch) {
     constexpr int COLUMNS = VMAFGPU__SLOPES_BANDS_COLUMNS(LANES), ROWS = VMAFGPU__SLOPES_BANDS_ROWS(SCALE);
     const vmafgpu__adm_launch &adm = launch.adm;

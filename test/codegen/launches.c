@@ -155,7 +155,7 @@ static void edits(const vmafgpu__plan *plan, int lanes) {
                 print(vmafgpu__edit_kernels[of_vif[use] + vif_input], lanes, shape.threads, shape.shared);
             }
             print(vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_VIF + vif_input], lanes, VMAFGPU__SLOPES_THREADS,
-                  VMAFGPU__SLOPES_VIF_SHARED);
+                  (unsigned)VMAFGPU__SLOPES_VIF_SHARED(s));
             if (s + 1 < VMAFGPU__SCALES)
                 print(vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_COMBINE + s], lanes, VMAFGPU__SLOPES_THREADS,
                       VMAFGPU__SLOPES_COMBINE_SHARED);

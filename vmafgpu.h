@@ -2395,7 +2395,7 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 /* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
  * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
  * value. */
-#define VMAFGPU__KERNEL_INTERFACE 0xb7a6d687u
+#define VMAFGPU__KERNEL_INTERFACE 0x7b46e3b7u
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
  * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
@@ -3613,15 +3613,13 @@ VMAFGPU__FN float vmafgpu__slopes_adm_weight(double slope, double unit, double c
 enum {
     VMAFGPU__SLOPES_THREADS = 256,
     VMAFGPU__SLOPES_MATRIX_WARPS = 3, /* so few that a block needs less than 48 KB of shared memory */
-    VMAFGPU__SLOPES_COLUMNS = 128,    /* columns that a VIF block filters vertically, including both margins */
     VMAFGPU__SLOPES_HEIGHT = 16,      /* rows of a VIF block */
-    VMAFGPU__SLOPES_STRIDE = 132,     /* floats between rows in shared memory: four times an odd number */
+    VMAFGPU__SLOPES_UP_WIDTH = 128,   /* columns that a block of `combine` writes */
     VMAFGPU__SLOPES_UP_STRIDE = 68,
-    /* three planes, and for each of their rows the results beyond both edges */
-    VMAFGPU__SLOPES_VIF_SHARED = 4 * 3 * (int)VMAFGPU__SLOPES_HEIGHT * ((int)VMAFGPU__SLOPES_STRIDE + 16),
     VMAFGPU__SLOPES_COMBINE_SHARED = 4 * (int)VMAFGPU__SLOPES_HEIGHT * ((int)VMAFGPU__SLOPES_UP_STRIDE + 16),
-    VMAFGPU__SLOPES_MERGE_WIDTH = 62,  /* columns of the bands that a block of the adjoint of the wavelet processes */
-    VMAFGPU__SLOPES_MERGE_HEIGHT = 32, /* rows of its output */
+    VMAFGPU__SLOPES_BANDS_THREADS = 128, /* of a block; its warps are independent */
+    VMAFGPU__SLOPES_MERGE_WIDTH = 62,    /* columns of the bands that a block of the adjoint of the wavelet processes */
+    VMAFGPU__SLOPES_MERGE_HEIGHT = 32,   /* rows of its output */
     VMAFGPU__SLOPES_MERGE_SHARED = 4 * 2 * (int)VMAFGPU__SLOPES_MERGE_HEIGHT * ((int)VMAFGPU__SLOPES_MERGE_WIDTH + 2),
     VMAFGPU__SLOPES_INPUTS = 16, /* inputs of the model that are processed at the same time */
     VMAFGPU__SLOPES_WEIGHTS_SHARED = ((2 + (int)VMAFGPU__MAP_ROOTS) * (int)VMAFGPU__SMOOTH_EXTRACTORS +
@@ -3629,13 +3627,21 @@ enum {
                                      8
 };
 
-/* Number of columns of the picture that a VIF block writes. */
-#define VMAFGPU__SLOPES_WIDTH(scale) (((int)VMAFGPU__SLOPES_COLUMNS - 2 * (8 >> (scale))) & ~7)
-/* Columns and rows that a block processes for the bands of ADM, including margins of two on each side. Small scales
- * need small blocks, because otherwise there would be fewer blocks than multiprocessors. */
-#define VMAFGPU__SLOPES_SIDE(scale)        ((scale) < 2 ? 32 : 16)
-#define VMAFGPU__SLOPES_ADM_THREADS(scale) ((scale) < 2 ? 512 : 256)
-#define VMAFGPU__SLOPES_ADM_SHARED(scale)  (4 * 4 * VMAFGPU__SLOPES_SIDE(scale) * (VMAFGPU__SLOPES_SIDE(scale) + 1))
+/* Columns that a VIF block filters vertically, including both margins, and columns that it writes. A thread filters a
+ * run of rows, and then a run of columns. Small scales need small blocks, because otherwise there would be fewer blocks
+ * than multiprocessors. The distance of rows in shared memory is four times an odd number of floats. Shared memory
+ * contains two planes, and the results beyond both edges for each row of one plane. */
+#define VMAFGPU__SLOPES_COLUMNS(scale) ((scale) < 2 ? 256 : 128)
+#define VMAFGPU__SLOPES_RUN(scale)     ((scale) < 2 ? 16 : 8)
+#define VMAFGPU__SLOPES_WIDTH(scale) \
+    ((VMAFGPU__SLOPES_COLUMNS(scale) - 2 * (8 >> (scale))) & ~(VMAFGPU__SLOPES_RUN(scale) - 1))
+#define VMAFGPU__SLOPES_STRIDE(scale)     (VMAFGPU__SLOPES_COLUMNS(scale) + 4)
+#define VMAFGPU__SLOPES_VIF_SHARED(scale) (4 * (int)VMAFGPU__SLOPES_HEIGHT * (2 * VMAFGPU__SLOPES_STRIDE(scale) + 16))
+/* Rows and columns of the bands of ADM that a warp writes. It also processes margins of two rows and three columns on
+ * each side. Small scales need short strips, because otherwise there would be fewer warps than multiprocessors can
+ * run. */
+#define VMAFGPU__SLOPES_BANDS_ROWS(scale)    ((scale) == 0 ? 28 : 12)
+#define VMAFGPU__SLOPES_BANDS_COLUMNS(lanes) ((lanes) - 6)
 
 /* Computes the weights of slopes, one block per pair. Unlike the slopes of maps, they are derivatives at the pair. */
 typedef struct vmafgpu__slopes_weights_launch {
@@ -3672,7 +3678,7 @@ typedef struct vmafgpu__slopes_combine_launch {
 
 /* Computes the derivatives with respect to the bands of an ADM scale, or those with respect to its input. */
 typedef struct vmafgpu__slopes_adm_launch {
-    vmafgpu__adm_launch adm;
+    vmafgpu__adm_launch adm; /* fast.plain_limit is negative if only the general form is exact */
     vmafgpu__slopes_batch slopes;
     const vmafgpu__slopes_weights *weights;
     float *bands;         /* three planes with one value per coefficient; NULL if all are 0 */
@@ -35909,7 +35915,7 @@ static void vmafgpu__launch_slopes_vif(vmafgpu *v, const vmafgpu__slot *slot, in
         launch.out = (float *)(uintptr_t)vmafgpu__slopes_of_vif(x, s);
         vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.vif.width, VMAFGPU__SLOPES_WIDTH(s)),
                            vmafgpu__divide_up(launch.vif.height, VMAFGPU__SLOPES_HEIGHT), 1, VMAFGPU__SLOPES_THREADS,
-                           VMAFGPU__SLOPES_VIF_SHARED);
+                           (uint32_t)VMAFGPU__SLOPES_VIF_SHARED(s));
         vmafgpu__launch_for_pairs(v, VMAFGPU__KERNEL_SLOPES_VIF + vmafgpu__vif_input(s, v->config.bit_depth), slot,
                                   shape, stream, &launch);
     }
@@ -35946,7 +35952,7 @@ static void vmafgpu__launch_slopes_combine(vmafgpu *v, const vmafgpu__slot *slot
         launch.results = (const float *)(uintptr_t)vmafgpu__slopes_of_vif(x, s);
         launch.smaller = (const float *)(uintptr_t)vmafgpu__slopes_of_vif(x, s + 1);
         vmafgpu__slopes_fill_out(v, slot, is_last ? 0 : vmafgpu__slopes_of_vif(x, s), launch.width, launch.out);
-        vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.width, VMAFGPU__SLOPES_COLUMNS),
+        vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.width, VMAFGPU__SLOPES_UP_WIDTH),
                            vmafgpu__divide_up(launch.height, VMAFGPU__SLOPES_HEIGHT), 1, VMAFGPU__SLOPES_THREADS,
                            VMAFGPU__SLOPES_COMBINE_SHARED);
         vmafgpu__launch_for_pairs(v, VMAFGPU__KERNEL_SLOPES_COMBINE + s, slot, shape, stream, &launch);
@@ -35960,6 +35966,8 @@ static void vmafgpu__slopes_adm_fill(vmafgpu *v, const vmafgpu__slot *slot, int 
     memset(launch, 0, sizeof *launch);
     (void)vmafgpu__edit_adm_fill(v, slot, v->edits->adm->variant, s, &of_edits);
     launch->adm = of_edits.adm;
+    if (vmafgpu__adm_form_of(&v->plan.adm[v->edits->adm->variant], s) != VMAFGPU__ADM_FAST)
+        launch->adm.fast.plain_limit = -1;
     launch->slopes = vmafgpu__slopes_batch_of(v, slot);
     launch->weights = (const vmafgpu__slopes_weights *)(uintptr_t)x->by_sample.weights;
     launch->bands = (float *)(uintptr_t)x->by_sample.bands[s];
@@ -35976,10 +35984,12 @@ static void vmafgpu__launch_slopes_bands(vmafgpu *v, const vmafgpu__slot *slot, 
         return;
     vmafgpu__slopes_adm_fill(v, slot, s, &launch);
     const vmafgpu__adm_geometry *g = &launch.adm.geometry;
-    const int left = g->left > 0 ? g->left - 1 : 0, top = g->top > 0 ? g->top - 1 : 0;
-    vmafgpu__set_shape(&shape, vmafgpu__divide_up(g->w - 2 * left, VMAFGPU__SLOPES_SIDE(s) - 4),
-                       vmafgpu__divide_up(g->h - 2 * top, VMAFGPU__SLOPES_SIDE(s) - 4), 1,
-                       VMAFGPU__SLOPES_ADM_THREADS(s), VMAFGPU__SLOPES_ADM_SHARED(s));
+    const int left = g->left > 0 ? g->left - 1 : 0, top = g->top > 0 ? g->top - 1 : 0, lanes = v->gpu->context.lanes;
+    vmafgpu__set_shape(&shape,
+                       vmafgpu__divide_up(vmafgpu__divide_up(g->w - 2 * left, VMAFGPU__SLOPES_BANDS_COLUMNS(lanes)) *
+                                              vmafgpu__divide_up(g->h - 2 * top, VMAFGPU__SLOPES_BANDS_ROWS(s)),
+                                          VMAFGPU__SLOPES_BANDS_THREADS / lanes),
+                       1, 1, VMAFGPU__SLOPES_BANDS_THREADS, 0);
     vmafgpu__launch_for_pairs(v, VMAFGPU__KERNEL_SLOPES_BANDS + vmafgpu__adm_input(s, v->config.bit_depth), slot, shape,
                               stream, &launch);
 }

@@ -3071,26 +3071,30 @@ GPU_FN void adm_vertical(const vmafgpu__adm_launch &launch, const uint32_t (&sam
     }
 }
 
-/* Applies the vertical filters to the four columns of a word of 8-bit samples. Rows are interleaved into pairs of
- * bytes, and one operation multiplies a pair by two taps. */
-template <bool HIGH> GPU_FN void adm_vertical_bytes(const uint32_t (&row)[4], int f, AdmColumn (&out)[4]) {
+/* Applies the vertical filters to an even and the next odd column of 8-bit samples. `ab` contains the first two rows,
+ * `cd` the others. The bytes of the even column are in the low half, those of the odd column in the high half. One
+ * operation multiplies a pair of bytes by two taps. */
+template <bool HIGH> GPU_FN void adm_vertical_pairs(uint32_t ab, uint32_t cd, int f, AdmColumn &even, AdmColumn &odd) {
     const int32_t low_ab = ADM_LOW_1 * 65536 + ADM_LOW_0, low_cd = (int32_t)((uint32_t)ADM_LOW_3 << 16) + ADM_LOW_2;
     const int32_t high_ab = (int32_t)((uint32_t)-ADM_LOW_2 << 16 | (uint32_t)(ADM_LOW_3 & 0xffff));
     const int32_t high_cd = (int32_t)((uint32_t)-ADM_LOW_0 << 16 | (uint32_t)ADM_LOW_1);
     const int32_t half = 128, grey = 46342 * 128;
+    even.low[f] = dot_low(low_ab, ab, dot_low(low_cd, cd, half - grey)) >> 8;
+    odd.low[f] = (int32_t)((uint32_t)(dot_high(low_ab, ab, dot_high(low_cd, cd, half - grey)) >> 8) + ADM_ODD_COLUMN);
+    if (HIGH) {
+        even.high[f] = dot_low(high_ab, ab, dot_low(high_cd, cd, half)) >> 8;
+        odd.high[f] = (int32_t)((uint32_t)(dot_high(high_ab, ab, dot_high(high_cd, cd, half)) >> 8) + ADM_ODD_COLUMN);
+    }
+}
+
+/* Applies the vertical filters to the four columns of a word of 8-bit samples. Rows are interleaved into pairs of
+ * bytes. */
+template <bool HIGH> GPU_FN void adm_vertical_bytes(const uint32_t (&row)[4], int f, AdmColumn (&out)[4]) {
 #pragma unroll
     for (int pair = 0; pair < 2; pair++) {
         const uint32_t columns = pair ? 0x7362 : 0x5140;
         const uint32_t ab = permute_bytes(row[0], row[1], columns), cd = permute_bytes(row[2], row[3], columns);
-        AdmColumn &even = out[2 * pair], &odd = out[2 * pair + 1];
-        even.low[f] = dot_low(low_ab, ab, dot_low(low_cd, cd, half - grey)) >> 8;
-        odd.low[f] =
-            (int32_t)((uint32_t)(dot_high(low_ab, ab, dot_high(low_cd, cd, half - grey)) >> 8) + ADM_ODD_COLUMN);
-        if (HIGH) {
-            even.high[f] = dot_low(high_ab, ab, dot_low(high_cd, cd, half)) >> 8;
-            odd.high[f] =
-                (int32_t)((uint32_t)(dot_high(high_ab, ab, dot_high(high_cd, cd, half)) >> 8) + ADM_ODD_COLUMN);
-        }
+        adm_vertical_pairs<HIGH>(ab, cd, f, out[2 * pair], out[2 * pair + 1]);
     }
 }
 
@@ -3151,29 +3155,24 @@ GPU_FN float adm_upper_half(uint32_t sum, float upper) {
     return float_bits(permute_bytes(sum, bits_of(upper), 0x7632)) - upper;
 }
 
-/* Computes a pixel of scale 0 in floats. Also returns |o| as integers, for the denominator. */
-GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32_t (&o_sum)[VMAFGPU__BANDS],
-                                 const uint32_t (&t_sum)[VMAFGPU__BANDS], uint32_t (&o_magnitude)[VMAFGPU__BANDS]) {
-    const vmafgpu__adm_fast &fast = launch.fast;
+/* Whether floats compute a pixel of scale 0 exactly. If so, *gain is the gain of its restored values. */
+GPU_FN bool adm_is_plain(const vmafgpu__adm_fast &fast, const float (&o)[VMAFGPU__BANDS],
+                         const float (&t)[VMAFGPU__BANDS], float *gain) {
     const float cos_1deg_squared = 33544212.0f / 33554432.0f;
-    const float side_rest = 0x1.110002p-4f, mid_rest = 0x1.110002p-3f; /* the next floats above 273/4096 and 546/4096 */
-    float o[VMAFGPU__BANDS], t[VMAFGPU__BANDS];
-#pragma unroll
-    for (int band = 0; band < VMAFGPU__BANDS; band++) {
-        o[band] = adm_upper_half(o_sum[band], fast.upper);
-        t[band] = adm_upper_half(t_sum[band], fast.upper);
-        o_magnitude[band] = bits_of(magnitude(o[band]) + ADM_TWO_23) & 0x7fffff;
-    }
     const float dot = fused(o[0], t[0], o[1] * t[1]);
     const float o_square = fused(o[0], o[0], o[1] * o[1]), t_square = fused(t[0], t[0], t[1] * t[1]);
     const float near_side = dot * dot, far_side = cos_1deg_squared * o_square * t_square;
     const float all_squares = fused(o[2], o[2], fused(t[2], t[2], o_square + t_square));
-    if (magnitude(near_side - far_side) < near_side * 0x1p-18f || all_squares > fast.plain_limit)
-        return adm_rare_pixel(launch.factor[0], launch.factor[1], launch.gain_limit, o_sum[0], o_sum[1], o_sum[2],
-                              t_sum[0], t_sum[1], t_sum[2]);
+    *gain = near_side >= far_side && dot >= 0 ? fast.gain : 1.0f;
+    return !(magnitude(near_side - far_side) < near_side * 0x1p-18f || all_squares > fast.plain_limit);
+}
 
+/* Computes a pixel for which adm_is_plain() returns true. */
+GPU_FN AdmPixel adm_plain_pixel(const vmafgpu__adm_launch &launch, const float (&o)[VMAFGPU__BANDS],
+                                const float (&t)[VMAFGPU__BANDS], float gain) {
+    const vmafgpu__adm_fast &fast = launch.fast;
+    const float side_rest = 0x1.110002p-4f, mid_rest = 0x1.110002p-3f; /* the next floats above 273/4096 and 546/4096 */
     AdmPixel out;
-    const float gain = near_side >= far_side && dot >= 0 ? fast.gain : 1.0f;
     uint32_t weighted[2] = { 0, 0 }, side[2] = { 0, 0 }, mid[2] = { 0, 0 }; /* integer sums of bit patterns */
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
@@ -3198,6 +3197,22 @@ GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32
         out.centre[i] = weighted[i] + mid[i] - side[i] - 3 * ADM_TWO_23_BITS;
     }
     return out;
+}
+
+/* Computes a pixel of scale 0 in floats. Also returns |o| as integers, for the denominator. */
+GPU_FN AdmPixel adm_pixel_floats(const vmafgpu__adm_launch &launch, const uint32_t (&o_sum)[VMAFGPU__BANDS],
+                                 const uint32_t (&t_sum)[VMAFGPU__BANDS], uint32_t (&o_magnitude)[VMAFGPU__BANDS]) {
+    float o[VMAFGPU__BANDS], t[VMAFGPU__BANDS], gain;
+#pragma unroll
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        o[band] = adm_upper_half(o_sum[band], launch.fast.upper);
+        t[band] = adm_upper_half(t_sum[band], launch.fast.upper);
+        o_magnitude[band] = bits_of(magnitude(o[band]) + ADM_TWO_23) & 0x7fffff;
+    }
+    if (!adm_is_plain(launch.fast, o, t, &gain))
+        return adm_rare_pixel(launch.factor[0], launch.factor[1], launch.gain_limit, o_sum[0], o_sum[1], o_sum[2],
+                              t_sum[0], t_sum[1], t_sum[2]);
+    return adm_plain_pixel(launch, o, t, gain);
 }
 
 /* ---- a pixel of scales 1 to 3 in 32-bit integers ---- */
@@ -9843,7 +9858,7 @@ template <int SCALE> GPU_FN void slopes_beyond(const float (&inside)[8 >> SCALE]
 /* Adds the results beyond the upper or the lower edge of a column to the rows that they reflect. `edge` points to the
  * sample in the first or last row, and the next sample inside the picture is `step` floats away. In `out`, index
  * `first` is the row next to this row, and index first + down is the row after that. Rows outside `out` are skipped. */
-template <int SCALE, int ROW>
+template <int SCALE, int RUN, int ROW>
 GPU_FN void slopes_reflect_rows(const float *edge, int64_t step, int32_t first, int32_t down, float *out) {
     constexpr int REACH = 8 >> SCALE;
     float inside[REACH], beyond[REACH];
@@ -9854,41 +9869,44 @@ GPU_FN void slopes_reflect_rows(const float *edge, int64_t step, int32_t first, 
 #pragma unroll
     for (int k = 0; k < REACH; k++) {
         const int32_t row = first + k * down;
-        if (row >= 0 && row < VIF_RUN)
+        if (row >= 0 && row < RUN)
             out[row * ROW] += beyond[k];
     }
 }
 
-/* Filters a column vertically: VIF_RUN rows from row y. Stores the results in shared memory, ROW floats apart. */
-template <int SCALE, int ROW>
-GPU_FN void slopes_down(const float *column, int32_t width, int32_t height, int32_t y, float *out) {
-    constexpr int REACH = 8 >> SCALE, COUNT = VIF_RUN + 2 * REACH;
+/* Filters a column vertically: RUN rows from row y. Stores the results in shared memory, ROW floats apart. `zero` is 0,
+ * see slopes_vif(). */
+template <int SCALE, int RUN, int ROW>
+GPU_FN void slopes_down(const float *column, int32_t width, int32_t height, int32_t y, int32_t zero, float *out) {
+    constexpr int REACH = 8 >> SCALE, COUNT = RUN + 2 * REACH;
+    const int32_t pitch = width * (int32_t)sizeof(float);
+    const uint8_t *top = (const uint8_t *)column + (y - REACH) * (int64_t)pitch;
     float v[COUNT];
-    uint32_t at = (uint32_t)((y - REACH) * width); /* 32 bits, because addresses then take few instructions */
-    if (y >= REACH && y + VIF_RUN + REACH <= height) {
+    if (y >= REACH && y + RUN + REACH <= height) {
 #pragma unroll
-        for (int k = 0; k < COUNT; k++, at += (uint32_t)width)
-            v[k] = slopes_load(column + at);
+        for (int k = 0; k < COUNT; k++)
+            v[k] = slopes_load((const float *)(const void *)(top + k * (int64_t)pitch));
     } else {
+        const int32_t from = y + zero - REACH;
 #pragma unroll
-        for (int k = 0; k < COUNT; k++, at += (uint32_t)width) {
-            const bool is_inside = (uint32_t)(y - REACH + k) < (uint32_t)height;
-            v[k] = is_inside ? slopes_load(column + (is_inside ? at : 0)) : 0;
+        for (int k = 0; k < COUNT; k++) {
+            const bool is_inside = (uint32_t)(from + k) < (uint32_t)height;
+            v[k] = is_inside ? slopes_load(column + (from + k) * (int64_t)width) : 0;
         }
     }
 #pragma unroll
-    for (int i = 0; i < VIF_RUN; i++)
+    for (int i = 0; i < RUN; i++)
         out[i * ROW] = slopes_filter<SCALE>(v + i);
     if (y <= REACH)
-        slopes_reflect_rows<SCALE, ROW>(column, width, 1 - y, 1, out);
-    if (y + VIF_RUN > height - 1 - REACH)
-        slopes_reflect_rows<SCALE, ROW>(column + (height - 1) * (int64_t)width, -(int64_t)width, height - 2 - y, -1,
-                                        out);
+        slopes_reflect_rows<SCALE, RUN, ROW>(column, width, 1 - y - zero, 1, out);
+    if (y + RUN > height - 1 - REACH)
+        slopes_reflect_rows<SCALE, RUN, ROW>(column + (height - 1) * (int64_t)width, -(int64_t)width,
+                                             height - 2 - y - zero, -1, out);
 }
 
-/* Filters VIF_RUN neighbouring columns of a row in shared memory, of which `row` is the first sample that is needed. */
-template <int SCALE> GPU_FN void slopes_along(const float *row, float (&out)[VIF_RUN]) {
-    constexpr int REACH = 8 >> SCALE, COUNT = (VIF_RUN + 2 * REACH + 3) / 4 * 4;
+/* Filters RUN neighbouring columns of a row in shared memory, of which `row` is the first sample that is needed. */
+template <int SCALE, int RUN> GPU_FN void slopes_along(const float *row, float (&out)[RUN]) {
+    constexpr int REACH = 8 >> SCALE, COUNT = (RUN + 2 * REACH + 3) / 4 * 4;
     uint32_t bits[COUNT];
     float v[COUNT];
     vif_load_row((const uint32_t *)row, bits);
@@ -9896,7 +9914,7 @@ template <int SCALE> GPU_FN void slopes_along(const float *row, float (&out)[VIF
     for (int k = 0; k < COUNT; k++)
         v[k] = float_bits(bits[k]);
 #pragma unroll
-    for (int i = 0; i < VIF_RUN; i++)
+    for (int i = 0; i < RUN; i++)
         out[i] = slopes_filter<SCALE>(v + i);
 }
 
@@ -9960,26 +9978,23 @@ GPU_FN void slopes_up(const float *origin, int32_t step, int32_t at, int32_t siz
     }
 }
 
-/* Returns VIF_RUN samples, from a column that is a multiple of VIF_RUN, as centred grey levels. */
-template <int BYTES>
-GPU_FN void slopes_samples(const VifImage &image, int32_t x, int32_t y, int32_t width, int bits,
-                           float (&out)[VIF_RUN]) {
-    const uint8_t *row = image.data + (int64_t)y * image.pitch;
-    const int32_t centre = (int32_t)1 << (bits - 1);
-    const float unit = 1.0f / (float)(1 << (bits - 8));
+/* Loads COUNT words of samples, from a column that is a multiple of 8. Rows consist of whole words. Words beyond the
+ * picture are 0. */
+template <int BYTES, int COUNT>
+GPU_FN void slopes_samples(const VifImage &image, int32_t x, int32_t y, int32_t width, uint32_t (&out)[COUNT]) {
+    const uint8_t *row = image.data + (int64_t)y * image.pitch + x * BYTES;
 #pragma unroll
-    for (int k = 0; k < VIF_RUN; k += 4) {
-        uint64_t four = 0;
-        if (x + k + 4 <= width)
-            four = BYTES == 1 ? load((const uint32_t *)(row + x + k)) : load((const uint64_t *)(row + 2 * (x + k)));
-        else
-#pragma unroll
-            for (int i = 0; i < 4; i++)
-                four |= (uint64_t)load_sample<BYTES>(row, adm_lesser(x + k + i, width - 1)) << 8 * BYTES * i;
-#pragma unroll
-        for (int i = 0; i < 4; i++)
-            out[k + i] = (float)((int32_t)(four >> 8 * BYTES * i & (BYTES == 1 ? 255 : 65535)) - centre) * unit;
-    }
+    for (int k = 0; k < COUNT; k++)
+        out[k] = x + k * (4 / BYTES) < width ? load((const uint32_t *)(const void *)row + k) : 0;
+}
+
+/* Returns sample `which` of a word as a centred grey level. The bits of a sample become the low bits of a float from
+ * 2^23 on. */
+template <int BYTES> GPU_FN float slopes_grey(uint32_t word, int which, int bits) {
+    if (BYTES == 1) /* 8 bits */
+        return float_bits(permute_bytes(word, 0x4b000000u, 0x7440u + (uint32_t)which)) - (8388608.0f + 128.0f);
+    const float unit = float_bits((uint32_t)(127 + 8 - bits) << 23), centre = (float)(1 << (bits - 1));
+    return (float_bits(permute_bytes(word, 0x4b000000u, which ? 0x7432u : 0x7410u)) - (8388608.0f + centre)) * unit;
 }
 
 /* Returns `sum`, which is the result for column x, plus the results beyond the edges that reflect this column. The row
@@ -9994,91 +10009,106 @@ GPU_FN float slopes_reflected(const float *beyond, int32_t reach, int32_t x, int
     return sum;
 }
 
-/* Stores VIF_RUN floats of a row from column x on. */
-GPU_FN void slopes_store_run(float *row, int32_t x, int32_t width, const float (&v)[VIF_RUN]) {
+/* Stores RUN floats of a row from column x on. */
+template <int RUN> GPU_FN void slopes_store_run(float *row, int32_t x, int32_t width, const float (&v)[RUN]) {
     float *out = row + x;
-    if (x + VIF_RUN <= width && ((uintptr_t)out & 15) == 0) {
-        store((Words4 *)(void *)out, Words4{ bits_of(v[0]), bits_of(v[1]), bits_of(v[2]), bits_of(v[3]) });
-        store((Words4 *)(void *)out + 1, Words4{ bits_of(v[4]), bits_of(v[5]), bits_of(v[6]), bits_of(v[7]) });
+    if (x + RUN <= width && ((uintptr_t)out & 15) == 0) {
+#pragma unroll
+        for (int i = 0; i < RUN; i += 4)
+            store((Words4 *)(void *)(out + i),
+                  Words4{ bits_of(v[i]), bits_of(v[i + 1]), bits_of(v[i + 2]), bits_of(v[i + 3]) });
     } else {
 #pragma unroll
-        for (int i = 0; i < VIF_RUN; i++)
+        for (int i = 0; i < RUN; i++)
             if (x + i < width)
                 slopes_put(out + i, v[i]);
     }
 }
 
-/* A block computes a tile. First, each thread filters a run of rows of a column in each plane. Then it filters a run of
- * columns of a row. Shared memory contains the results of the first step for the three planes, with margins at both
- * sides. These are followed by the results beyond the left and the right edge for each row of each plane. */
+/* A block computes a tile, one plane after the other. First, each thread filters a run of rows of a column. Then it
+ * filters a run of columns of a row. Shared memory contains the results of the first step for two planes, with margins
+ * at both sides, so that threads can start with the next plane while others still read this one. These are followed by
+ * the results beyond the left and the right edge for each row of a plane. */
 template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif_launch &launch) {
-    constexpr int REACH = 8 >> SCALE, COLUMNS = VMAFGPU__SLOPES_COLUMNS, WIDTH = VMAFGPU__SLOPES_WIDTH(SCALE);
-    constexpr int HEIGHT = VMAFGPU__SLOPES_HEIGHT, STRIDE = VMAFGPU__SLOPES_STRIDE;
-    static_assert(VMAFGPU__SLOPES_THREADS == COLUMNS * HEIGHT / VIF_RUN, "a thread filters a run of each plane");
-    static_assert(VMAFGPU__SLOPES_THREADS >= 2 * 3 * HEIGHT, "a thread computes the results beyond an edge of a row");
+    constexpr int REACH = 8 >> SCALE, COLUMNS = VMAFGPU__SLOPES_COLUMNS(SCALE), WIDTH = VMAFGPU__SLOPES_WIDTH(SCALE);
+    constexpr int HEIGHT = VMAFGPU__SLOPES_HEIGHT, STRIDE = VMAFGPU__SLOPES_STRIDE(SCALE),
+                  RUN = VMAFGPU__SLOPES_RUN(SCALE), WORD = 4 / BYTES;
+    static_assert(VMAFGPU__SLOPES_THREADS == COLUMNS * HEIGHT / RUN && WIDTH % RUN == 0, "runs");
+    static_assert(VMAFGPU__SLOPES_THREADS >= 2 * HEIGHT, "a thread computes the results beyond an edge of a row");
     const int32_t w = launch.vif.width, h = launch.vif.height, own = (int32_t)thread_index();
-    float *planes = (float *)shared_memory(), *beyond = planes + 3 * HEIGHT * STRIDE;
+    float *planes = (float *)shared_memory(), *beyond = planes + 2 * HEIGHT * STRIDE;
     const int32_t tile_x = (int32_t)block_x() * WIDTH, tile_y = (int32_t)block_y() * HEIGHT;
     const bool has_left = tile_x == 0, has_right = tile_x + WIDTH >= w - REACH;
     const int64_t plane = (int64_t)w * h, offset = slopes_offset(launch.slopes);
     if (!slopes_has_pair(launch.slopes))
         return;
-    {
-        const int32_t column = own % COLUMNS, row = own / COLUMNS * VIF_RUN, x = tile_x - REACH + column,
-                      y = tile_y + row;
-#pragma unroll 1
-        for (int k = 0; k < 3; k++) {
-            float *out = planes + (k * HEIGHT + row) * STRIDE + column;
-            if (x >= 0 && x < w && y < h) {
-                slopes_down<SCALE, STRIDE>(launch.terms + offset + k * plane + x, w, h, y, out);
-                continue;
-            }
-#pragma unroll
-            for (int i = 0; i < VIF_RUN; i++)
-                out[i * STRIDE] = 0;
-        }
-    }
-    block_barrier();
-    if (has_left || has_right) {
-        const int32_t row = own / 2;
-        if (row < 3 * HEIGHT && (own & 1 ? has_right : has_left)) {
-            const float *edge = planes + row * STRIDE + (own & 1 ? w - 1 - tile_x + REACH : REACH);
-            const int32_t step = own & 1 ? -1 : 1;
-            float inside[REACH], outside[REACH];
-#pragma unroll
-            for (int k = 0; k < REACH; k++)
-                inside[k] = edge[k * step];
-            slopes_beyond<SCALE>(inside, outside);
-#pragma unroll
-            for (int k = 0; k < REACH; k++)
-                beyond[8 * own + k] = outside[k];
-        }
-        block_barrier();
-    }
-    const int32_t row = own % HEIGHT, from = own / HEIGHT * VIF_RUN, x = tile_x + from, y = tile_y + row;
+    const int32_t column = own % COLUMNS, first = own / COLUMNS * RUN, down_x = tile_x - REACH + column,
+                  down_y = tile_y + first;
+    const int32_t row = own % HEIGHT, from = own / HEIGHT * RUN, x = tile_x + from, y = tile_y + row;
+    const bool has_output = from < WIDTH && x < w && y < h;
     const int bits = SCALE ? 16 : launch.vif.batch.bit_depth;
-    if (from >= WIDTH || x >= w || y >= h)
-        return;
-    float r[VIF_RUN], sum[VIF_RUN];
-    slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, block_z(), 0), x, y, w, bits, r);
-    slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, block_z(), 1), x, y, w, bits, sum);
+    uint32_t samples[2][RUN / WORD];
+    float sum[RUN];
+    if (has_output)
+#pragma unroll
+        for (int f = 0; f < 2; f++)
+            slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, block_z(), f), x, y, w, samples[f]);
 #pragma unroll 1
     for (int k = 0; k < 3; k++) {
-        float v[VIF_RUN];
-        slopes_along<SCALE>(planes + (k * HEIGHT + row) * STRIDE + from, v);
+        /* This 0 keeps the compiler from moving conditions for edges out of the loop, where all tiles would compute
+         * them. */
+        const int32_t zero = (int32_t)opaque((uint64_t)0);
+        float *filtered = planes + k % 2 * HEIGHT * STRIDE, *out = filtered + first * STRIDE + column;
+        if (down_x >= 0 && down_x < w && down_y < h) {
+            slopes_down<SCALE, RUN, STRIDE>(launch.terms + offset + k * plane + down_x, w, h, down_y, zero, out);
+        } else {
+#pragma unroll
+            for (int i = 0; i < RUN; i++)
+                out[i * STRIDE] = 0;
+        }
+        block_barrier();
+        if (has_left || has_right) {
+            if (own < 2 * HEIGHT && (own & 1 ? has_right : has_left)) {
+                const float *edge = filtered + own / 2 * STRIDE + (own & 1 ? w - 1 - tile_x + REACH : REACH);
+                const int32_t step = own & 1 ? -1 : 1;
+                float inside[REACH], outside[REACH];
+#pragma unroll
+                for (int i = 0; i < REACH; i++)
+                    inside[i] = edge[i * step];
+                slopes_beyond<SCALE>(inside, outside);
+#pragma unroll
+                for (int i = 0; i < REACH; i++)
+                    beyond[8 * own + i] = outside[i];
+            }
+            block_barrier();
+        }
+        if (!has_output)
+            continue;
+        float v[RUN];
+        slopes_along<SCALE>(filtered + row * STRIDE + from, v);
         if (has_left || has_right)
 #pragma unroll
-            for (int i = 0; i < VIF_RUN; i++)
-                v[i] = slopes_reflected(beyond + (k * HEIGHT + row) * 16, REACH, x + i, w, v[i]);
+            for (int i = 0; i < RUN; i++)
+                v[i] = slopes_reflected(beyond + row * 16, REACH, x + zero + i, w, v[i]);
+        if (k == 0)
 #pragma unroll
-        for (int i = 0; i < VIF_RUN; i++)
-            sum[i] = k == 0 ? 2 * sum[i] * v[i] : k == 1 ? sum[i] + r[i] * v[i] : sum[i] - v[i];
+            for (int i = 0; i < RUN; i++)
+                sum[i] = 2 * slopes_grey<BYTES>(samples[1][i / WORD], i % WORD, bits) * v[i];
+        else if (k == 1)
+#pragma unroll
+            for (int i = 0; i < RUN; i++)
+                sum[i] += slopes_grey<BYTES>(samples[0][i / WORD], i % WORD, bits) * v[i];
+        else
+#pragma unroll
+            for (int i = 0; i < RUN; i++)
+                sum[i] -= v[i];
     }
-    slopes_store_run(launch.out + offset + (int64_t)y * w, x, w, sum);
+    if (has_output)
+        slopes_store_run(launch.out + offset + (int64_t)y * w, x, w, sum);
 }
 
 #define SLOPES_VIF_KERNEL(input, SCALE, BYTES) \
-    GPU_KERNEL(vmafgpu_slopes_vif_##input, vmafgpu__slopes_vif_launch, VMAFGPU__SLOPES_THREADS, 4) { \
+    GPU_KERNEL(vmafgpu_slopes_vif_##input, vmafgpu__slopes_vif_launch, VMAFGPU__SLOPES_THREADS, 3) { \
         slopes_vif<SCALE, BYTES>(launch); \
     }
 SLOPES_VIF_KERNEL(0_8, 0, 1)
@@ -10094,7 +10124,7 @@ SLOPES_VIF_KERNEL(3, 3, 2)
  * picture. Then they process runs of columns of a row. Shared memory contains the results of the first step, with
  * margins at both sides, followed by the results beyond the left and the right edge for each row. */
 template <int SCALE> GPU_FN void slopes_combine(const vmafgpu__slopes_combine_launch &launch) {
-    constexpr int NEXT = SCALE + 1, REACH = 8 >> NEXT, WIDTH = VMAFGPU__SLOPES_COLUMNS, COLUMNS = WIDTH / 2 + 4;
+    constexpr int NEXT = SCALE + 1, REACH = 8 >> NEXT, WIDTH = VMAFGPU__SLOPES_UP_WIDTH, COLUMNS = WIDTH / 2 + 4;
     constexpr int HEIGHT = VMAFGPU__SLOPES_HEIGHT, STRIDE = VMAFGPU__SLOPES_UP_STRIDE;
     static_assert(VMAFGPU__SLOPES_THREADS == WIDTH * HEIGHT / VIF_RUN && COLUMNS <= STRIDE, "threads");
     const int32_t w = launch.width, h = launch.height, own = (int32_t)thread_index();
@@ -10178,12 +10208,12 @@ GPU_KERNEL(vmafgpu_slopes_combine_2, vmafgpu__slopes_combine_launch, VMAFGPU__SL
 
 /* ---- ADM: the bands ---- */
 
-/* The values that a thread keeps for a position of the bands. */
+/* The values of a position of the bands: signals and shares, and for each band, the contrast sensitivity with the sign
+ * of the part that a change in t affects. A bit in `impaired` is set if this part is the impairment. */
 struct SlopesPixel {
-    uint32_t centre[2];
-    int32_t signal[2][VMAFGPU__BANDS];
-    int32_t flags; /* 3 bits per band. Bits 0 and 1: sign of the affected part, plus 1; bit 2: whether the affected part
-                      is the impairment */
+    AdmPixel of;
+    float direction[VMAFGPU__BANDS];
+    uint32_t impaired;
 };
 
 /* Returns a sample of the input of a scale; luma is centred. */
@@ -10193,111 +10223,244 @@ template <int SCALE, int BYTES> GPU_FN int32_t slopes_input(const uint8_t *row, 
     return SCALE == 1 ? (int32_t)(int16_t)load((const uint16_t *)row + x) : load((const int32_t *)row + x);
 }
 
-/* Loads the 4 x 4 samples on which the coefficients at band position (x, y) depend. */
-template <int SCALE, int BYTES>
-GPU_FN void slopes_inputs(const vmafgpu__adm_launch &adm, const uint8_t *plane, int32_t pitch, int32_t x, int32_t y,
-                          int32_t (&out)[4][4]) {
-    const int32_t grey = (int32_t)1 << (adm.batch.bit_depth - 1), left = 2 * x - 1, top = 2 * y - 1;
-    if (x > 0 && y > 0 && left + 4 <= adm.input_width && top + 4 <= adm.input_height) {
-        const uint8_t *row = plane + (int64_t)top * pitch + left * (SCALE == 0 ? BYTES : SCALE == 1 ? 2 : 4);
-#pragma unroll
-        for (int i = 0; i < 4; i++) {
-#pragma unroll
-            for (int k = 0; k < 4; k++)
-                out[i][k] = slopes_input<SCALE, BYTES>(row, k, grey);
-            row += pitch;
-        }
-        return;
-    }
-#pragma unroll
-    for (int i = 0; i < 4; i++) {
-        const uint8_t *row = plane + (int64_t)adm_larger(vmafgpu__reflect_repeat(top + i, adm.input_height), 0) * pitch;
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            out[i][k] = slopes_input<SCALE, BYTES>(
-                row, adm_larger(vmafgpu__reflect_repeat(left + k, adm.input_width), 0), grey);
-    }
-}
+struct SlopesCoefficients {
+    int32_t v[VMAFGPU__BANDS];
+};
 
-/* Computes the coefficients h, v and d of one frame at band position (x, y). */
+/* Computes the coefficients h, v and d of one frame at band position (x, y), wherever its samples are. Only small
+ * pictures need this function. */
 template <int SCALE, int BYTES>
-GPU_FN void slopes_coefficients(const vmafgpu__adm_launch &adm, const uint8_t *plane, int32_t pitch, int32_t x,
-                                int32_t y, int32_t (&out)[VMAFGPU__BANDS]) {
-    const int shift = vmafgpu__dwt_vertical_shift(SCALE, adm.batch.bit_depth),
-              next = vmafgpu__dwt_horizontal_shift(SCALE);
-    int32_t in[4][4], low[4], high[4];
-    slopes_inputs<SCALE, BYTES>(adm, plane, pitch, x, y, in);
+GPU_FAR SlopesCoefficients slopes_far_coefficients(const uint8_t *plane, int32_t pitch, int32_t width, int32_t height,
+                                                   int32_t bit_depth, int32_t x, int32_t y) {
+    const int shift = vmafgpu__dwt_vertical_shift(SCALE, bit_depth), next = vmafgpu__dwt_horizontal_shift(SCALE);
+    const int32_t grey = (int32_t)1 << (bit_depth - 1);
+    int32_t low[4], high[4];
 #pragma unroll
     for (int k = 0; k < 4; k++) {
-        const int32_t v[4] = { in[0][k], in[1][k], in[2][k], in[3][k] };
-        if (SCALE < 2) {
-            const uint32_t half = (uint32_t)vmafgpu__half(shift);
-            low[k] = (int32_t)adm_low32((uint32_t)v[0], (uint32_t)v[1], (uint32_t)v[2], (uint32_t)v[3], half) >> shift;
-            high[k] =
-                (int32_t)adm_high32((uint32_t)v[0], (uint32_t)v[1], (uint32_t)v[2], (uint32_t)v[3], half) >> shift;
-        } else {
-            low[k] = (int32_t)(adm_low64(v[0], v[1], v[2], v[3], vmafgpu__half(shift)) >> shift);
-            high[k] = (int32_t)(adm_high64(v[0], v[1], v[2], v[3], vmafgpu__half(shift)) >> shift);
-        }
+        const int32_t column = adm_larger(vmafgpu__reflect_repeat(2 * x - 1 + k, width), 0);
+        int32_t v[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++)
+            v[i] = slopes_input<SCALE, BYTES>(
+                plane + (int64_t)adm_larger(vmafgpu__reflect_repeat(2 * y - 1 + i, height), 0) * pitch, column, grey);
+        low[k] = (int32_t)(adm_low64(v[0], v[1], v[2], v[3], vmafgpu__half(shift)) >> shift);
+        high[k] = (int32_t)(adm_high64(v[0], v[1], v[2], v[3], vmafgpu__half(shift)) >> shift);
     }
-    if (SCALE == 0) {
-        const uint32_t half = (uint32_t)vmafgpu__half(next);
-        out[0] = (int32_t)adm_low32((uint32_t)high[0], (uint32_t)high[1], (uint32_t)high[2], (uint32_t)high[3], half) >>
-                 next;
-        out[1] =
-            (int32_t)adm_high32((uint32_t)low[0], (uint32_t)low[1], (uint32_t)low[2], (uint32_t)low[3], half) >> next;
-        out[2] =
-            (int32_t)adm_high32((uint32_t)high[0], (uint32_t)high[1], (uint32_t)high[2], (uint32_t)high[3], half) >>
-            next;
-    } else {
-        out[0] = (int32_t)(adm_low64(high[0], high[1], high[2], high[3], vmafgpu__half(next)) >> next);
-        out[1] = (int32_t)(adm_high64(low[0], low[1], low[2], low[3], vmafgpu__half(next)) >> next);
-        out[2] = (int32_t)(adm_high64(high[0], high[1], high[2], high[3], vmafgpu__half(next)) >> next);
-    }
+    return { { (int32_t)(adm_low64(high[0], high[1], high[2], high[3], vmafgpu__half(next)) >> next),
+               (int32_t)(adm_high64(low[0], low[1], low[2], low[3], vmafgpu__half(next)) >> next),
+               (int32_t)(adm_high64(high[0], high[1], high[2], high[3], vmafgpu__half(next)) >> next) } };
 }
 
-/* Separates and weights the three coefficients at a position. `side` receives their shares of the thresholds of
- * neighbouring positions. */
-template <int SCALE>
-GPU_FN SlopesPixel slopes_pixel(const vmafgpu__adm_launch &adm, const int32_t (&o)[VMAFGPU__BANDS],
-                                const int32_t (&t)[VMAFGPU__BANDS], uint32_t (&side)[2]) {
+/* Returns the contrast sensitivity as a float. `d` is 1 for band d, otherwise 0. */
+template <int SCALE> GPU_FN float slopes_sensitivity(uint32_t factor, int d) {
+    return (float)factor * (SCALE ? 1.0f / 4294967296.0f : d ? 1.0f / 8388608.0f : 1.0f / 2097152.0f);
+}
+
+/* Separates and weights the three coefficients at a position. ORDINARY may be true only at scales 1 to 3, for variants
+ * that the fast form supports. */
+template <int SCALE, bool ORDINARY>
+GPU_FN SlopesPixel slopes_pixel(const vmafgpu__adm_fast &fast, const uint32_t (&factor)[2],
+                                const float (&sensitivity)[2], double gain_limit, const int32_t (&o)[VMAFGPU__BANDS],
+                                const int32_t (&t)[VMAFGPU__BANDS]) {
     SlopesPixel out = {};
     const bool same_angle = adm_same_angle(o, t);
-    side[0] = side[1] = 0;
+    if (ORDINARY)
+        out.of.side[0] = out.of.side[1] = (uint32_t)-VMAFGPU__BANDS; /* see adm_pixel_integers() */
 #pragma unroll
     for (int band = 0; band < VMAFGPU__BANDS; band++) {
         const int32_t negative = t[band] >> 31;
         const uint32_t u = (uint32_t)vmafgpu__magnitude(o[band]), v = (uint32_t)vmafgpu__magnitude(t[band]);
         const bool has_part = o[band] != 0 && t[band] != 0 && (o[band] ^ t[band]) >= 0;
+        uint32_t restored = has_part ? adm_restore_magnitude(u, v, negative) : 0;
         int32_t value[2];
-        value[0] = has_part ? ((int32_t)adm_restore_magnitude(u, v, negative) ^ negative) - negative : 0;
-        if (value[0] && same_angle)
-            value[0] = vmafgpu__adm_enhance(value[0], o[band], t[band], adm.gain_limit);
+        if (ORDINARY) {
+            const uint32_t gained = (restored < fast.gain_reach ? restored : fast.gain_reach) * fast.whole_gain;
+            if (same_angle)
+                restored = gained < v ? gained : v;
+        }
+        value[0] = ((int32_t)restored ^ negative) - negative;
+        if (!ORDINARY && restored && same_angle)
+            value[0] = vmafgpu__adm_enhance(value[0], o[band], t[band], gain_limit);
         value[1] = t[band] - value[0];
         const bool is_restored = has_part && (v <= u || (same_angle && value[0] == t[band]));
-        int32_t part = value[1];
-        if (is_restored)
-            part = value[0];
-        out.flags |= ((part > 0) - (part < 0) + 1 + (is_restored ? 0 : 4)) << 3 * band;
+        const int32_t part = is_restored ? value[0] : value[1];
+        const float unsigned_direction = sensitivity[band == 2];
+        out.direction[band] = part > 0 ? unsigned_direction : part < 0 ? -unsigned_direction : 0;
+        out.impaired |= (uint32_t)!is_restored << band;
 #pragma unroll
         for (int i = 0; i < 2; i++) {
-            const vmafgpu__adm_weighted weighted = vmafgpu__adm_weigh(SCALE, band, adm.factor[band == 2], value[i]);
-            out.signal[i][band] = weighted.signal;
-            side[!i] += weighted.side;
-            out.centre[!i] += weighted.centre;
+            if (ORDINARY) {
+                const int64_t product = (int64_t)value[i] * (int32_t)factor[band == 2] + (int64_t)fast.addends.weight;
+                const uint32_t weighted = (uint32_t)vmafgpu__magnitude((int32_t)(product >> 28));
+                const uint32_t side = (uint32_t)(((uint64_t)weighted * 143165577u + fast.addends.side) >> 32);
+                const uint32_t mid = (uint32_t)(((uint64_t)weighted * 286331153u + fast.addends.side) >> 32);
+                out.of.signal[i][band] = weighted;
+                out.of.side[i] += side;
+                out.of.centre[i] += mid - side;
+            } else {
+                const vmafgpu__adm_weighted weighted = vmafgpu__adm_weigh(SCALE, band, factor[band == 2], value[i]);
+                out.of.signal[i][band] = (uint32_t)weighted.signal;
+                out.of.side[i] += weighted.side;
+                out.of.centre[i] += weighted.centre;
+            }
         }
     }
     return out;
 }
 
-/* A block computes a tile. First, each thread computes some coefficients of the tile and of margins of two columns and
- * rows, and keeps them in registers. Then it computes the derivatives of the cubes, for margins of one column and row,
- * and finally those of the bands. Shared memory contains values that neighbours need: shares of thresholds, and sums of
- * derivatives over the bands. There is one plane of each for restored parts, and one for impairments. */
+template <int SCALE>
+GPU_FAR SlopesPixel slopes_rare_pixel(uint32_t factor_hv, uint32_t factor_d, double gain_limit, int32_t o_h,
+                                      int32_t o_v, int32_t o_d, int32_t t_h, int32_t t_v, int32_t t_d) {
+    const vmafgpu__adm_fast unused = {};
+    const uint32_t factor[2] = { factor_hv, factor_d };
+    const float sensitivity[2] = { slopes_sensitivity<SCALE>(factor_hv, 0), slopes_sensitivity<SCALE>(factor_d, 1) };
+    const int32_t o[VMAFGPU__BANDS] = { o_h, o_v, o_d }, t[VMAFGPU__BANDS] = { t_h, t_v, t_d };
+    return slopes_pixel<SCALE, false>(unused, factor, sensitivity, gain_limit, o, t);
+}
+
+/* Computes a pixel of scale 0. The arguments are sums, see adm_value(). */
+GPU_FN SlopesPixel slopes_pixel_floats(const vmafgpu__adm_launch &adm, const float (&sensitivity)[2],
+                                       const uint32_t (&o_sum)[VMAFGPU__BANDS],
+                                       const uint32_t (&t_sum)[VMAFGPU__BANDS]) {
+    SlopesPixel out;
+    float o[VMAFGPU__BANDS], t[VMAFGPU__BANDS], gain;
+#pragma unroll
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        o[band] = adm_upper_half(o_sum[band], adm.fast.upper);
+        t[band] = adm_upper_half(t_sum[band], adm.fast.upper);
+    }
+    if (!adm_is_plain(adm.fast, o, t, &gain))
+        return slopes_rare_pixel<0>(adm.factor[0], adm.factor[1], adm.gain_limit, adm_value(o_sum[0]),
+                                    adm_value(o_sum[1]), adm_value(o_sum[2]), adm_value(t_sum[0]), adm_value(t_sum[1]),
+                                    adm_value(t_sum[2]));
+    out.of = adm_plain_pixel(adm, o, t, gain);
+    out.impaired = 0;
+#pragma unroll
+    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+        /* The restored part is the smaller of |t| and |o| times the gain. So both parts have the sign of t, and the
+         * impairment is 0 if a change in t affects the restored part. */
+        const uint32_t signed_direction = bits_of(sensitivity[band == 2]) | (bits_of(t[band]) & 0x80000000u);
+        out.direction[band] = t[band] != 0 ? float_bits(signed_direction) : 0;
+        out.impaired |= out.of.signal[1][band] ? 1u << band : 0;
+    }
+    return out;
+}
+
+/* Two rows of the input of both frames: the samples of an even column and of the next one. */
+struct SlopesRows {
+    uint32_t words[2][2][2]; /* by frame and row; only 32-bit samples need two words */
+};
+
+/* Interleaves 8-bit samples of both rows in the first word, as adm_vertical_pairs() requires. */
+template <int BYTES> GPU_FN SlopesRows slopes_interleaved(SlopesRows rows) {
+    if (BYTES == 1)
+#pragma unroll
+        for (int f = 0; f < 2; f++)
+            rows.words[f][0][0] = permute_bytes(rows.words[f][0][0], rows.words[f][1][0], 0x5140);
+    return rows;
+}
+
+template <int BYTES> GPU_FN SlopesRows slopes_load_rows(const uint8_t *const (&in)[2], const int32_t (&pitch)[2]) {
+    SlopesRows out = {};
+#pragma unroll
+    for (int f = 0; f < 2; f++)
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            const uint8_t *row = in[f] + i * (int64_t)pitch[f];
+            if (BYTES == 4) {
+                const uint64_t two = load((const uint64_t *)(const void *)row);
+                out.words[f][i][0] = (uint32_t)two, out.words[f][i][1] = (uint32_t)(two >> 32);
+            } else if (BYTES == 2) {
+                out.words[f][i][0] = load((const uint32_t *)(const void *)row);
+            } else {
+                out.words[f][i][0] = load((const uint16_t *)(const void *)row);
+            }
+        }
+    return out;
+}
+
+/* Computes the coefficients h, v and d of both frames at a position inside the bands; at scale 0, sums for adm_value().
+ * A lane has the samples of two columns in four rows, and its neighbours have the other columns. */
+template <int SCALE, int BYTES>
+GPU_FN void slopes_coefficients_of(const vmafgpu__adm_launch &adm, const SlopesRows &above, const SlopesRows &below,
+                                   uint32_t (&out)[2][VMAFGPU__BANDS]) {
+    AdmColumn even, odd;
+    if constexpr (BYTES == 1) {
+#pragma unroll
+        for (int f = 0; f < 2; f++)
+            adm_vertical_pairs<true>(above.words[f][0][0], below.words[f][0][0], f, even, odd);
+    } else {
+        uint32_t sample[2][2][4];
+#pragma unroll
+        for (int f = 0; f < 2; f++)
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                const uint32_t(&words)[2] = (i < 2 ? above : below).words[f][i % 2];
+                if (BYTES == 4) {
+                    sample[0][f][i] = words[0], sample[1][f][i] = words[1];
+                } else if (SCALE == 0) {
+                    sample[0][f][i] = words[0] & 0xffff, sample[1][f][i] = words[0] >> 16;
+                } else { /* signed */
+                    sample[0][f][i] = (uint32_t)((int32_t)(words[0] << 16) >> 16);
+                    sample[1][f][i] = (uint32_t)((int32_t)words[0] >> 16);
+                }
+            }
+        adm_vertical<SCALE, true, false>(adm, sample[0], even);
+        adm_vertical<SCALE, true, true>(adm, sample[1], odd);
+    }
+    const int64_t half = adm.fast.addends.horizontal;
+#pragma unroll
+    for (int f = 0; f < 2; f++) {
+        const int32_t low[2] = { shuffle_up(odd.low[f], 1), shuffle_down(even.low[f], 1) };
+        const int32_t high[2] = { shuffle_up(odd.high[f], 1), shuffle_down(even.high[f], 1) };
+        out[f][0] = adm_horizontal_low<SCALE>(high[0], even.high[f], odd.high[f], high[1], half);
+        out[f][1] = adm_horizontal_high<SCALE>(low[0], even.low[f], odd.low[f], low[1], half);
+        out[f][2] = adm_horizontal_high<SCALE>(high[0], even.high[f], odd.high[f], high[1], half);
+    }
+}
+
+GPU_FN float slopes_left(float v) {
+    return float_bits(shuffle_up_word(bits_of(v), 1));
+}
+GPU_FN float slopes_right(float v) {
+    return float_bits(shuffle_down_word(bits_of(v), 1));
+}
+
+/* The state of a warp that processes the rows of a strip one after the other. A lane processes a column. */
+struct SlopesWalk {
+    SlopesPixel pixel;          /* the last row but one; its threshold needs the last row */
+    uint32_t shares[2][2];      /* shares of thresholds of three columns, for the last two rows, by part */
+    float all[2][2];            /* sums of derivatives of cubes over the bands, for the last two rows, by part */
+    float cube[VMAFGPU__BANDS]; /* derivatives of the cubes of the affected parts, for the last row */
+    float direction[VMAFGPU__BANDS];
+    uint32_t impaired;
+    float slope[2][VMAFGPU__BANDS]; /* weights; 0 outside the region of the sums */
+};
+
+/* Sets the weights of a lane for the rows from y on. */
+template <int SCALE>
+GPU_FN void slopes_set_weights(const vmafgpu__slopes_adm_launch &launch, int32_t x, int32_t y, SlopesWalk &walk) {
+    constexpr int UNIT_BITS = SCALE == 0 ? 27 : SCALE == 1 ? 25 : SCALE == 2 ? 23 : 22;
+    const vmafgpu__adm_geometry &g = launch.adm.geometry;
+    const vmafgpu__slopes_weights *weights = slopes_of_pair(launch.weights, launch.slopes);
+    const bool has_sum = x >= g.left && x < g.w - g.left && y >= g.top && y < g.h - g.top;
+#pragma unroll
+    for (int i = 0; i < 2; i++)
+#pragma unroll
+        for (int band = 0; band < VMAFGPU__BANDS; band++) {
+            /* Signals are divided by powers of two. Products of the weight and two signals are exact multiples of these
+             * powers, so the weight is divided instead. */
+            const float unit = 1.0f / (float)((uint32_t)1 << (UNIT_BITS + (SCALE == 0 && band == 2 ? 2 : 0)));
+            walk.slope[i][band] = has_sum ? slopes_load(&weights->adm[SCALE][i][band]) * (unit * unit) : 0;
+        }
+}
+
+/* A warp computes a strip. A lane processes a column from top to bottom, and exchanges values with its neighbours. The
+ * coefficients of the first and last lane are wrong, because each lacks the samples of a neighbour. For each row, a
+ * lane computes the coefficients, then the derivatives of the cubes in the row above, and finally those of the bands in
+ * the row above that. */
 template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_adm_launch &launch) {
-    constexpr int SIDE = VMAFGPU__SLOPES_SIDE(SCALE), ROW = SIDE + 1, AREA = SIDE * ROW;
-    constexpr int DOWN = VMAFGPU__SLOPES_ADM_THREADS(SCALE) / SIDE, COUNT = SIDE / DOWN;
-    static_assert(DOWN * COUNT == SIDE, "threads");
+    constexpr int COLUMNS = VMAFGPU__SLOPES_BANDS_COLUMNS(LANES), ROWS = VMAFGPU__SLOPES_BANDS_ROWS(SCALE);
     const vmafgpu__adm_launch &adm = launch.adm;
     const vmafgpu__adm_geometry &g = adm.geometry;
     if (!slopes_has_pair(launch.slopes))
@@ -10311,96 +10474,132 @@ template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_a
     /* Derivatives differ from 0 in the region of the sums, and one column and row around it. */
     const int32_t first_x = adm_larger(g.left - 1, 0), first_y = adm_larger(g.top - 1, 0);
     const int32_t end_x = adm_lesser(g.w - g.left + 1, g.w), end_y = adm_lesser(g.h - g.top + 1, g.h);
-    const int32_t column = (int32_t)thread_index() % SIDE, row = (int32_t)thread_index() / SIDE;
-    const int32_t x0 = first_x + (int32_t)block_x() * (SIDE - 4) - 2,
-                  y0 = first_y + (int32_t)block_y() * (SIDE - 4) - 2;
-    const int32_t x = x0 + column;
-    uint32_t *side = (uint32_t *)shared_memory() + column;
-    float *all = (float *)(void *)(side + 2 * AREA);
-    SlopesPixel pixel[COUNT];
-    float u[COUNT][2][VMAFGPU__BANDS];
+    const int32_t across = (end_x - first_x + COLUMNS - 1) / COLUMNS,
+                  number = (int32_t)(block_x() * (VMAFGPU__SLOPES_BANDS_THREADS / LANES) + uniform(warp_index()));
+    const int32_t lane = (int32_t)lane_index(), x = first_x + number % across * COLUMNS - 3 + lane,
+                  y0 = first_y + number / across * ROWS, end = adm_lesser(y0 + ROWS, end_y);
+    if (y0 >= end_y)
+        return;
+    /* If so, the strips and all samples on which they depend are inside the picture. */
+    const bool is_inside = g.left >= 4 && g.top >= 5;
+    const bool has_output = lane >= 3 && lane < LANES - 3 && x < end_x;
     const int32_t from_x = adm_lesser(adm_larger(vmafgpu__reflect_repeat(x, g.w), 0), g.w - 1);
+    const uint8_t *in[2];
+    SlopesRows rows, next;
+    if (is_inside) {
+        const int32_t column = adm_lesser(2 * x, (adm.input_width - 2) & ~1);
 #pragma unroll
-    for (int n = 0; n < COUNT; n++) {
-        const int32_t at = row + n * DOWN;
-        const int32_t from_y = adm_lesser(adm_larger(vmafgpu__reflect_repeat(y0 + at, g.h), 0), g.h - 1);
-        int32_t o[VMAFGPU__BANDS], t[VMAFGPU__BANDS];
-        uint32_t own[2];
-        slopes_coefficients<SCALE, BYTES>(adm, plane[0], pitch[0], from_x, from_y, o);
-        slopes_coefficients<SCALE, BYTES>(adm, plane[1], pitch[1], from_x, from_y, t);
-        pixel[n] = slopes_pixel<SCALE>(adm, o, t, own);
-        side[at * ROW] = own[0];
-        side[AREA + at * ROW] = own[1];
+        for (int f = 0; f < 2; f++)
+            in[f] = plane[f] + (2 * y0 - 5) * (int64_t)pitch[f] + column * BYTES;
+        rows = slopes_interleaved<BYTES>(slopes_load_rows<BYTES>(in, pitch));
+#pragma unroll
+        for (int f = 0; f < 2; f++)
+            in[f] += 2 * (int64_t)pitch[f];
+        next = slopes_load_rows<BYTES>(in, pitch);
     }
-    block_barrier();
-    const vmafgpu__slopes_weights *weights = slopes_of_pair(launch.weights, launch.slopes);
+    const int64_t area = (int64_t)g.w * g.h;
+    float *out = launch.bands + slopes_offset(launch.slopes) + y0 * (int64_t)g.w + x;
+    const float sensitivity[2] = { float_bits(opaque(bits_of(slopes_sensitivity<SCALE>(adm.factor[0], 0)))),
+                                   float_bits(opaque(bits_of(slopes_sensitivity<SCALE>(adm.factor[1], 1)))) };
+    SlopesWalk walk = {};
+    slopes_set_weights<SCALE>(launch, x, y0 - 1, walk);
+#pragma unroll 2
+    for (int32_t y = y0 - 2; y < end + 2; y++) {
+        uint32_t coefficient[2][VMAFGPU__BANDS];
+        if (is_inside) {
+            const SlopesRows below = slopes_interleaved<BYTES>(next);
 #pragma unroll
-    for (int n = 0; n < COUNT; n++) {
-        constexpr int UNIT_BITS = SCALE == 0 ? 27 : SCALE == 1 ? 25 : SCALE == 2 ? 23 : 22;
-        const int32_t at = row + n * DOWN, y = y0 + at;
-        const bool has_sum = column >= 1 && column < SIDE - 1 && at >= 1 && at < SIDE - 1 && x >= g.left &&
-                             x < g.w - g.left && y >= g.top && y < g.h - g.top;
+            for (int f = 0; f < 2; f++)
+                in[f] += 2 * (int64_t)pitch[f];
+            next = slopes_load_rows<BYTES>(in, pitch);
+            slopes_coefficients_of<SCALE, BYTES>(adm, rows, below, coefficient);
+            rows = below;
+        } else {
+            const int32_t from_y = adm_lesser(adm_larger(vmafgpu__reflect_repeat(y, g.h), 0), g.h - 1);
+#pragma unroll
+            for (int f = 0; f < 2; f++) {
+                const SlopesCoefficients far = slopes_far_coefficients<SCALE, BYTES>(
+                    plane[f], pitch[f], adm.input_width, adm.input_height, adm.batch.bit_depth, from_x, from_y);
+#pragma unroll
+                for (int band = 0; band < VMAFGPU__BANDS; band++)
+                    coefficient[f][band] = SCALE ? (uint32_t)far.v[band] : (uint32_t)far.v[band] << 16 ^ 0x80000000u;
+            }
+        }
+        SlopesPixel pixel;
+        if constexpr (SCALE == 0) {
+            pixel = slopes_pixel_floats(adm, sensitivity, coefficient[0], coefficient[1]);
+        } else {
+            const int32_t o[VMAFGPU__BANDS] = { (int32_t)coefficient[0][0], (int32_t)coefficient[0][1],
+                                                (int32_t)coefficient[0][2] };
+            const int32_t t[VMAFGPU__BANDS] = { (int32_t)coefficient[1][0], (int32_t)coefficient[1][1],
+                                                (int32_t)coefficient[1][2] };
+            pixel = adm.fast.plain_limit >= 0
+                        ? slopes_pixel<SCALE, true>(adm.fast, adm.factor, sensitivity, adm.gain_limit, o, t)
+                        : slopes_rare_pixel<SCALE>(adm.factor[0], adm.factor[1], adm.gain_limit, o[0], o[1], o[2], t[0],
+                                                   t[1], t[2]);
+        }
+        /* Row y - 1: derivatives of the cubes. */
+        uint32_t threshold[2];
 #pragma unroll
         for (int i = 0; i < 2; i++) {
-            uint32_t threshold = pixel[n].centre[i];
-            if (has_sum)
+            const uint32_t own = pixel.of.side[i], shares = own + shuffle_up_word(own, 1) + shuffle_down_word(own, 1);
+            threshold[i] = walk.shares[0][i] + walk.shares[1][i] + shares + walk.pixel.of.centre[i];
+            walk.shares[0][i] = walk.shares[1][i];
+            walk.shares[1][i] = shares;
+        }
+        if (y - 1 == g.top || y - 1 == g.h - g.top)
+            slopes_set_weights<SCALE>(launch, x, y - 1, walk);
+        float u[2][VMAFGPU__BANDS], all[2];
 #pragma unroll
-                for (int j = -1; j <= 1; j++)
-#pragma unroll
-                    for (int k = -1; k <= 1; k++)
-                        threshold += side[i * AREA + (at + j) * ROW + k];
+        for (int i = 0; i < 2; i++) {
 #pragma unroll
             for (int band = 0; band < VMAFGPU__BANDS; band++) {
-                const int is_diagonal = SCALE == 0 && band == 2, shift = SCALE ? 0 : is_diagonal ? 12 : 10;
-                const float unit = 1.0f / (float)((uint32_t)1 << (UNIT_BITS + 2 * is_diagonal));
-                const float slope = slopes_load(&weights->adm[SCALE][i][band]);
-                const int32_t rest = (int32_t)((uint32_t)pixel[n].signal[i][band] - (threshold << shift));
-                const float masked = (float)(rest > 0 ? rest : 0) * unit;
-                u[n][i][band] = has_sum ? slope * masked * masked : 0;
+                const int shift = SCALE ? 0 : band == 2 ? 12 : 10;
+                const int32_t rest = (int32_t)(walk.pixel.of.signal[i][band] - (threshold[!i] << shift));
+                const float masked = (float)(rest > 0 ? rest : 0);
+                u[i][band] = walk.slope[i][band] * masked * masked;
             }
-            all[i * AREA + at * ROW] = u[n][i][0] + u[n][i][1] + u[n][i][2];
+            all[i] = u[i][0] + u[i][1] + u[i][2];
         }
-    }
-    block_barrier();
-    const int64_t area = (int64_t)g.w * g.h;
-#pragma unroll
-    for (int n = 0; n < COUNT; n++) {
-        const int32_t at = row + n * DOWN, y = y0 + at;
-        if (column < 2 || column >= SIDE - 2 || at < 2 || at >= SIDE - 2 || x >= end_x || y >= end_y)
-            continue;
+        /* Row y - 2: derivatives of the bands. */
         float mask[2];
 #pragma unroll
         for (int i = 0; i < 2; i++) {
-            const float *centre = all + i * AREA + at * ROW;
-            float box[3];
-#pragma unroll
-            for (int k = -1; k <= 1; k++) {
-                const float *p = centre + k;
-                box[k + 1] = p[0] + (p[-ROW] + p[ROW]);
-                if (y == vmafgpu__reflect_repeat(-1, g.h)) /* the row above row 0 is a copy of this row */
-                    box[k + 1] += p[y ? -ROW : 0];
-                if (y == g.h - 1)
-                    box[k + 1] += p[0];
+            float box = walk.all[1][i] + (walk.all[0][i] + all[i]);
+            if (!is_inside) {
+                if (y - 2 == vmafgpu__reflect_repeat(-1, g.h)) /* the row above row 0 is a copy of this row */
+                    box += y - 2 ? walk.all[0][i] : walk.all[1][i];
+                if (y - 2 == g.h - 1)
+                    box += walk.all[1][i];
             }
-            float sum = box[1] + (box[0] + box[2]), before = box[1];
-            if (x)
-                before = box[0];
-            if (x == vmafgpu__reflect_repeat(-1, g.w))
-                sum += before;
-            if (x == g.w - 1)
-                sum += box[1];
-            mask[i] = (sum + centre[0]) * (1.0f / 30);
+            const float left = slopes_left(box), right = slopes_right(box);
+            float sum = box + (left + right);
+            if (!is_inside) {
+                if (x == vmafgpu__reflect_repeat(-1, g.w))
+                    sum += x ? left : box;
+                if (x == g.w - 1)
+                    sum += box;
+            }
+            mask[i] = (sum + walk.all[1][i]) * (1.0f / 30);
+            walk.all[0][i] = walk.all[1][i];
+            walk.all[1][i] = all[i];
+        }
+        if (y - 2 >= y0) {
+#pragma unroll
+            for (int band = 0; band < VMAFGPU__BANDS; band++)
+                if (has_output)
+                    slopes_put(out + band * area,
+                               walk.direction[band] *
+                                   (walk.cube[band] - (walk.impaired & 1u << band ? mask[0] : mask[1])));
+            out += g.w;
         }
 #pragma unroll
         for (int band = 0; band < VMAFGPU__BANDS; band++) {
-            const int32_t flags = pixel[n].flags >> 3 * band;
-            const float sensitivity = (float)adm.factor[band == 2] * (SCALE      ? 1.0f / 4294967296.0f
-                                                                      : band < 2 ? 1.0f / 2097152.0f
-                                                                                 : 1.0f / 8388608.0f);
-            const float signed_side = (float)((flags & 3) - 1) * sensitivity;
-            slopes_put(launch.bands + slopes_offset(launch.slopes) + band * area + y * (int64_t)g.w + x,
-                       signed_side * (flags & 4 ? u[n][1][band] - mask[0] : u[n][0][band] - mask[1]));
+            walk.cube[band] = walk.pixel.impaired & 1u << band ? u[1][band] : u[0][band];
+            walk.direction[band] = walk.pixel.direction[band];
         }
+        walk.impaired = walk.pixel.impaired;
+        walk.pixel = pixel;
     }
 }
 
@@ -10568,8 +10767,7 @@ GPU_FN void slopes_wavelet(const vmafgpu__slopes_adm_launch &launch) {
 }
 
 #define SLOPES_BANDS_KERNEL(input, SCALE, BYTES) \
-    GPU_KERNEL(vmafgpu_slopes_bands_##input, vmafgpu__slopes_adm_launch, VMAFGPU__SLOPES_ADM_THREADS(SCALE), \
-               SCALE < 2 ? 2 : 4) { \
+    GPU_KERNEL(vmafgpu_slopes_bands_##input, vmafgpu__slopes_adm_launch, VMAFGPU__SLOPES_BANDS_THREADS, 4) { \
         slopes_bands<SCALE, BYTES>(launch); \
     }
 SLOPES_BANDS_KERNEL(0_8, 0, 1)

@@ -155,12 +155,12 @@ static void edits(const vmafgpu__plan *plan, int lanes) {
                 print(vmafgpu__edit_kernels[of_vif[use] + vif_input], lanes, shape.threads, shape.shared);
             }
             print(vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_VIF + vif_input], lanes, VMAFGPU__SLOPES_THREADS,
-                  VMAFGPU__SLOPES_VIF_SHARED);
+                  (unsigned)VMAFGPU__SLOPES_VIF_SHARED(s));
             if (s + 1 < VMAFGPU__SCALES)
                 print(vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_COMBINE + s], lanes, VMAFGPU__SLOPES_THREADS,
                       VMAFGPU__SLOPES_COMBINE_SHARED);
-            print(vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_BANDS + adm_input], lanes,
-                  VMAFGPU__SLOPES_ADM_THREADS(s), VMAFGPU__SLOPES_ADM_SHARED(s));
+            print(vmafgpu__edit_kernels[VMAFGPU__KERNEL_SLOPES_BANDS + adm_input], lanes, VMAFGPU__SLOPES_BANDS_THREADS,
+                  0);
             adm.adm.batch = batch_of(depth);
             adm.edits.count = 1;
             vmafgpu__adm_fill(&adm.adm, &shape, plan, 0, s, &layout, NULL, lanes);

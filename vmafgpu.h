@@ -2395,7 +2395,7 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 /* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
  * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
  * value. */
-#define VMAFGPU__KERNEL_INTERFACE 0x7b46e3b7u
+#define VMAFGPU__KERNEL_INTERFACE 0x8d869da4u
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
  * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
@@ -3637,10 +3637,8 @@ enum {
     ((VMAFGPU__SLOPES_COLUMNS(scale) - 2 * (8 >> (scale))) & ~(VMAFGPU__SLOPES_RUN(scale) - 1))
 #define VMAFGPU__SLOPES_STRIDE(scale)     (VMAFGPU__SLOPES_COLUMNS(scale) + 4)
 #define VMAFGPU__SLOPES_VIF_SHARED(scale) (4 * (int)VMAFGPU__SLOPES_HEIGHT * (2 * VMAFGPU__SLOPES_STRIDE(scale) + 16))
-/* Rows and columns of the bands of ADM that a warp writes. It also processes margins of two rows and three columns on
- * each side. Small scales need short strips, because otherwise there would be fewer warps than multiprocessors can
- * run. */
-#define VMAFGPU__SLOPES_BANDS_ROWS(scale)    ((scale) == 0 ? 28 : 12)
+/* Columns of the bands of ADM that a warp writes. It also processes margins of two rows and three columns on each
+ * side. */
 #define VMAFGPU__SLOPES_BANDS_COLUMNS(lanes) ((lanes) - 6)
 
 /* Computes the weights of slopes, one block per pair. Unlike the slopes of maps, they are derivatives at the pair. */
@@ -3685,6 +3683,7 @@ typedef struct vmafgpu__slopes_adm_launch {
     const float *smaller; /* derivatives with respect to the low-pass band; NULL at the last scale */
     const float *other;   /* derivatives that are added to those of this scale; NULL if there are none */
     vmafgpu__slopes_out out[VMAFGPU__MAX_BATCH]; /* may be `other` */
+    int32_t rows, unused;                        /* rows: rows of the bands that a warp writes */
 } vmafgpu__slopes_adm_launch;
 
 #endif /* !VMAFGPU_NO_EDITS */
@@ -35976,6 +35975,14 @@ static void vmafgpu__slopes_adm_fill(vmafgpu *v, const vmafgpu__slot *slot, int 
     launch->other = s == 0 && v->edits->vif ? (const float *)(uintptr_t)x->by_sample.out : NULL;
 }
 
+/* Returns the number of rows of the bands that a warp writes. `rows` is the number of rows of all strips of the launch.
+ * Long strips cost fewer instructions, because a warp also processes two rows above and two below. But a warp executes
+ * few instructions per cycle, so a multiprocessor needs several warps. */
+static int vmafgpu__slopes_bands_rows(int rows, int multiprocessors) {
+    const int of_warp = rows / (multiprocessors * 12);
+    return of_warp < 3 ? 3 : of_warp > 48 ? 48 : of_warp;
+}
+
 /* Launches the kernel that computes the derivatives with respect to the bands of an ADM scale. */
 static void vmafgpu__launch_slopes_bands(vmafgpu *v, const vmafgpu__slot *slot, int s, void *stream) {
     vmafgpu__slopes_adm_launch launch;
@@ -35984,12 +35991,14 @@ static void vmafgpu__launch_slopes_bands(vmafgpu *v, const vmafgpu__slot *slot, 
         return;
     vmafgpu__slopes_adm_fill(v, slot, s, &launch);
     const vmafgpu__adm_geometry *g = &launch.adm.geometry;
-    const int left = g->left > 0 ? g->left - 1 : 0, top = g->top > 0 ? g->top - 1 : 0, lanes = v->gpu->context.lanes;
-    vmafgpu__set_shape(&shape,
-                       vmafgpu__divide_up(vmafgpu__divide_up(g->w - 2 * left, VMAFGPU__SLOPES_BANDS_COLUMNS(lanes)) *
-                                              vmafgpu__divide_up(g->h - 2 * top, VMAFGPU__SLOPES_BANDS_ROWS(s)),
-                                          VMAFGPU__SLOPES_BANDS_THREADS / lanes),
-                       1, 1, VMAFGPU__SLOPES_BANDS_THREADS, 0);
+    const int left = g->left > 0 ? g->left - 1 : 0, top = g->top > 0 ? g->top - 1 : 0, height = g->h - 2 * top;
+    const int lanes = v->gpu->context.lanes,
+              across = vmafgpu__divide_up(g->w - 2 * left, VMAFGPU__SLOPES_BANDS_COLUMNS(lanes));
+    launch.rows = vmafgpu__slopes_bands_rows(across * height * slot->batch.pairs, v->gpu->context.multiprocessors);
+    vmafgpu__set_shape(
+        &shape,
+        vmafgpu__divide_up(across * vmafgpu__divide_up(height, launch.rows), VMAFGPU__SLOPES_BANDS_THREADS / lanes), 1,
+        1, VMAFGPU__SLOPES_BANDS_THREADS, 0);
     vmafgpu__launch_for_pairs(v, VMAFGPU__KERNEL_SLOPES_BANDS + vmafgpu__adm_input(s, v->config.bit_depth), slot, shape,
                               stream, &launch);
 }

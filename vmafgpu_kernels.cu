@@ -9887,11 +9887,12 @@ GPU_FN void slopes_down(const float *column, int32_t width, int32_t height, int3
         for (int k = 0; k < COUNT; k++)
             v[k] = slopes_load((const float *)(const void *)(top + k * (int64_t)pitch));
     } else {
-        const int32_t from = y + zero - REACH;
+        const float *from = column + (y + zero - REACH) * (int64_t)width;
 #pragma unroll
         for (int k = 0; k < COUNT; k++) {
-            const bool is_inside = (uint32_t)(from + k) < (uint32_t)height;
-            v[k] = is_inside ? slopes_load(column + (from + k) * (int64_t)width) : 0;
+            const bool is_inside = (uint32_t)(y + zero - REACH + k) < (uint32_t)height;
+            v[k] = is_inside ? slopes_load(from) : 0;
+            from += width;
         }
     }
 #pragma unroll
@@ -9978,14 +9979,19 @@ GPU_FN void slopes_up(const float *origin, int32_t step, int32_t at, int32_t siz
     }
 }
 
-/* Loads COUNT words of samples, from a column that is a multiple of 8. Rows consist of whole words. Words beyond the
- * picture are 0. */
+/* Loads COUNT words of samples, from a column that is a multiple of 8. Samples beyond the picture are undefined. Rows
+ * of bytes consist of whole words. */
 template <int BYTES, int COUNT>
 GPU_FN void slopes_samples(const VifImage &image, int32_t x, int32_t y, int32_t width, uint32_t (&out)[COUNT]) {
     const uint8_t *row = image.data + (int64_t)y * image.pitch + x * BYTES;
 #pragma unroll
-    for (int k = 0; k < COUNT; k++)
-        out[k] = x + k * (4 / BYTES) < width ? load((const uint32_t *)(const void *)row + k) : 0;
+    for (int k = 0; k < COUNT; k++) {
+        const int32_t rest = width - x - k * (4 / BYTES); /* samples in this word and to its right */
+        if (rest >= (BYTES == 1 ? 1 : 2))
+            out[k] = load((const uint32_t *)(const void *)row + k);
+        else
+            out[k] = rest > 0 ? load((const uint16_t *)(const void *)row + 2 * k) : 0;
+    }
 }
 
 /* Returns sample `which` of a word as a centred grey level. The bits of a sample become the low bits of a float from
@@ -10047,12 +10053,7 @@ template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif
     const int32_t row = own % HEIGHT, from = own / HEIGHT * RUN, x = tile_x + from, y = tile_y + row;
     const bool has_output = from < WIDTH && x < w && y < h;
     const int bits = SCALE ? 16 : launch.vif.batch.bit_depth;
-    uint32_t samples[2][RUN / WORD];
     float sum[RUN];
-    if (has_output)
-#pragma unroll
-        for (int f = 0; f < 2; f++)
-            slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, block_z(), f), x, y, w, samples[f]);
 #pragma unroll 1
     for (int k = 0; k < 3; k++) {
         /* This 0 keeps the compiler from moving conditions for edges out of the loop, where all tiles would compute
@@ -10084,6 +10085,9 @@ template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif
         }
         if (!has_output)
             continue;
+        uint32_t samples[RUN / WORD] = {};
+        if (k < 2)
+            slopes_samples<BYTES>(vif_input<SCALE>(launch.vif, block_z(), !k), x, y, w, samples);
         float v[RUN];
         slopes_along<SCALE>(filtered + row * STRIDE + from, v);
         if (has_left || has_right)
@@ -10093,11 +10097,11 @@ template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif
         if (k == 0)
 #pragma unroll
             for (int i = 0; i < RUN; i++)
-                sum[i] = 2 * slopes_grey<BYTES>(samples[1][i / WORD], i % WORD, bits) * v[i];
+                sum[i] = 2 * slopes_grey<BYTES>(samples[i / WORD], i % WORD, bits) * v[i];
         else if (k == 1)
 #pragma unroll
             for (int i = 0; i < RUN; i++)
-                sum[i] += slopes_grey<BYTES>(samples[0][i / WORD], i % WORD, bits) * v[i];
+                sum[i] += slopes_grey<BYTES>(samples[i / WORD], i % WORD, bits) * v[i];
         else
 #pragma unroll
             for (int i = 0; i < RUN; i++)
@@ -10460,7 +10464,7 @@ GPU_FN void slopes_set_weights(const vmafgpu__slopes_adm_launch &launch, int32_t
  * lane computes the coefficients, then the derivatives of the cubes in the row above, and finally those of the bands in
  * the row above that. */
 template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_adm_launch &launch) {
-    constexpr int COLUMNS = VMAFGPU__SLOPES_BANDS_COLUMNS(LANES), ROWS = VMAFGPU__SLOPES_BANDS_ROWS(SCALE);
+    constexpr int COLUMNS = VMAFGPU__SLOPES_BANDS_COLUMNS(LANES);
     const vmafgpu__adm_launch &adm = launch.adm;
     const vmafgpu__adm_geometry &g = adm.geometry;
     if (!slopes_has_pair(launch.slopes))
@@ -10477,7 +10481,7 @@ template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_a
     const int32_t across = (end_x - first_x + COLUMNS - 1) / COLUMNS,
                   number = (int32_t)(block_x() * (VMAFGPU__SLOPES_BANDS_THREADS / LANES) + uniform(warp_index()));
     const int32_t lane = (int32_t)lane_index(), x = first_x + number % across * COLUMNS - 3 + lane,
-                  y0 = first_y + number / across * ROWS, end = adm_lesser(y0 + ROWS, end_y);
+                  y0 = first_y + number / across * launch.rows, end = adm_lesser(y0 + launch.rows, end_y);
     if (y0 >= end_y)
         return;
     /* If so, the strips and all samples on which they depend are inside the picture. */
@@ -10547,44 +10551,44 @@ template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_a
             walk.shares[0][i] = walk.shares[1][i];
             walk.shares[1][i] = shares;
         }
-        if (y - 1 == g.top || y - 1 == g.h - g.top)
-            slopes_set_weights<SCALE>(launch, x, y - 1, walk);
-        float u[2][VMAFGPU__BANDS], all[2];
+        float u[2][VMAFGPU__BANDS] = {}, all[2] = {};
+        if (y >= y0) {
+            if (y - 1 == g.top || y - 1 == g.h - g.top)
+                slopes_set_weights<SCALE>(launch, x, y - 1, walk);
 #pragma unroll
-        for (int i = 0; i < 2; i++) {
+            for (int i = 0; i < 2; i++) {
 #pragma unroll
-            for (int band = 0; band < VMAFGPU__BANDS; band++) {
-                const int shift = SCALE ? 0 : band == 2 ? 12 : 10;
-                const int32_t rest = (int32_t)(walk.pixel.of.signal[i][band] - (threshold[!i] << shift));
-                const float masked = (float)(rest > 0 ? rest : 0);
-                u[i][band] = walk.slope[i][band] * masked * masked;
+                for (int band = 0; band < VMAFGPU__BANDS; band++) {
+                    const int shift = SCALE ? 0 : band == 2 ? 12 : 10;
+                    const int32_t rest = (int32_t)(walk.pixel.of.signal[i][band] - (threshold[!i] << shift));
+                    const float masked = (float)(rest > 0 ? rest : 0);
+                    u[i][band] = walk.slope[i][band] * masked * masked;
+                }
+                all[i] = u[i][0] + u[i][1] + u[i][2];
             }
-            all[i] = u[i][0] + u[i][1] + u[i][2];
         }
         /* Row y - 2: derivatives of the bands. */
-        float mask[2];
-#pragma unroll
-        for (int i = 0; i < 2; i++) {
-            float box = walk.all[1][i] + (walk.all[0][i] + all[i]);
-            if (!is_inside) {
-                if (y - 2 == vmafgpu__reflect_repeat(-1, g.h)) /* the row above row 0 is a copy of this row */
-                    box += y - 2 ? walk.all[0][i] : walk.all[1][i];
-                if (y - 2 == g.h - 1)
-                    box += walk.all[1][i];
-            }
-            const float left = slopes_left(box), right = slopes_right(box);
-            float sum = box + (left + right);
-            if (!is_inside) {
-                if (x == vmafgpu__reflect_repeat(-1, g.w))
-                    sum += x ? left : box;
-                if (x == g.w - 1)
-                    sum += box;
-            }
-            mask[i] = (sum + walk.all[1][i]) * (1.0f / 30);
-            walk.all[0][i] = walk.all[1][i];
-            walk.all[1][i] = all[i];
-        }
         if (y - 2 >= y0) {
+            float mask[2];
+#pragma unroll
+            for (int i = 0; i < 2; i++) {
+                float box = walk.all[1][i] + (walk.all[0][i] + all[i]);
+                if (!is_inside) {
+                    if (y - 2 == vmafgpu__reflect_repeat(-1, g.h)) /* the row above row 0 is a copy of this row */
+                        box += y - 2 ? walk.all[0][i] : walk.all[1][i];
+                    if (y - 2 == g.h - 1)
+                        box += walk.all[1][i];
+                }
+                const float left = slopes_left(box), right = slopes_right(box);
+                float sum = box + (left + right);
+                if (!is_inside) {
+                    if (x == vmafgpu__reflect_repeat(-1, g.w))
+                        sum += x ? left : box;
+                    if (x == g.w - 1)
+                        sum += box;
+                }
+                mask[i] = (sum + walk.all[1][i]) * (1.0f / 30);
+            }
 #pragma unroll
             for (int band = 0; band < VMAFGPU__BANDS; band++)
                 if (has_output)
@@ -10592,6 +10596,11 @@ template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_a
                                walk.direction[band] *
                                    (walk.cube[band] - (walk.impaired & 1u << band ? mask[0] : mask[1])));
             out += g.w;
+        }
+#pragma unroll
+        for (int i = 0; i < 2; i++) {
+            walk.all[0][i] = walk.all[1][i];
+            walk.all[1][i] = all[i];
         }
 #pragma unroll
         for (int band = 0; band < VMAFGPU__BANDS; band++) {

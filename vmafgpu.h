@@ -1271,7 +1271,7 @@ typedef struct vmafgpu_config {
                                              each pair that waits for the motion of later references needs another
                                              5 bytes per pixel, or 7 if samples have more than 8 bits. Up to two pairs
                                              wait with models for high frame rates (hfr), otherwise one. Slopes on a GPU
-                                             need 27 bytes of device memory per pixel, a single GPU, and a model other
+                                             need 43 bytes of device memory per pixel, a single GPU, and a model other
                                              than v1. With AUTO, contexts that do not meet these requirements use the
                                              CPU. On a GPU, `gpu.batch` is always 1. If `live` is 0 and motion is used,
                                              a GPU copies frames that are in device memory, and `gpu.queue_depth` is at
@@ -29186,10 +29186,9 @@ struct vmafgpu__gpu {
     vmafgpu__slot slots[VMAFGPU__MAX_QUEUE];
     int next_slot; /* the slot being filled */
     void *caller_event;
-    void
-        *pictures[VMAFGPU__SCALES]; /* events for pairs with slopes: the VIF pictures of a scale are complete or, if the
-                                        VIF kernels store terms, the terms of a scale. NULL unless config.slopes and
-                                        config.live are set */
+    /* Events for pairs with slopes: the VIF pictures of a scale are complete or, if the VIF kernels store the terms of
+     * slopes, the terms of a scale. NULL unless config.slopes and config.live are set. */
+    void *pictures[VMAFGPU__SCALES];
     vmafgpu__kernels kernels;
     vmafgpu__gpu_edits *edits; /* follows the vendor's struct in memory; NULL if there are no edits */
 };
@@ -35138,9 +35137,9 @@ struct vmafgpu__gpu_edits {
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
     const vmafgpu__edit_lane *reading; /* the lane whose results are being read */
     int shown[VMAFGPU__SLOPES];        /* index in a record of each sum that is reported, or -1 */
-    /* Memory for slopes of samples; none without config.slopes. `terms` and `bands` have three planes each. Pushed pairs
-     * use the sets of terms in turn. `vif` and `adm` are derivatives with respect to the input of a scale; element 0 is
-     * not used. */
+    /* Memory for slopes of samples; none without config.slopes. `terms` and `bands` have three planes each. Pairs use
+     * the sets of terms in turn. `vif` and `adm` are derivatives with respect to the input of a scale; element 0 is not
+     * used. */
     struct {
         uint64_t weights, bands[VMAFGPU__SCALES], vif[VMAFGPU__SCALES], adm[VMAFGPU__SCALES];
         uint64_t terms[VMAFGPU__TERMS_SETS][VMAFGPU__SCALES];
@@ -35965,10 +35964,11 @@ static vmafgpu_result vmafgpu__edits_slopes_gpu(vmafgpu *v, const vmafgpu__wante
     (void)vmafgpu__edits_slopes(v, v->edits->slopes);
     vmafgpu__edits_slopes_weights(v, &weights);
     vmafgpu__gpu_enter(v);
-    for (int i = 0; i < g->queue; i++)
-        g->slots[i].is_prepared = 0; /* the kernels below overwrite the results of vmafgpu__slopes_prepare() */
-    for (int i = 0; i < g->queue; i++)
-        g->slots[i].terms = NULL; /* and the terms */
+    /* The kernels below overwrite the terms and the results of vmafgpu__slopes_prepare(). */
+    for (int i = 0; i < g->queue; i++) {
+        g->slots[i].is_prepared = 0;
+        g->slots[i].terms = NULL;
+    }
     (void)VMAFGPU__GPU_CALL(v, copy_in, (g->edits->by_sample.weights, &weights, sizeof weights, stream));
     vmafgpu__launch_slopes_terms(v, 0, VMAFGPU__SCALES, stream);
     vmafgpu__launch_slopes_vif(v, 0, VMAFGPU__SCALES, stream);
@@ -35999,8 +35999,8 @@ static void vmafgpu__launch_gradient(vmafgpu *v, const vmafgpu__slot *slot, int6
     vmafgpu__gpu_launch(v, v->gpu->edits->functions[VMAFGPU__KERNEL_SLOPES_WEIGHTS], &shape, slot->streams[0], &launch);
 }
 
-/* Returns the slot of the first pair after position `after` whose slopes have been requested but not launched, or NULL if
- * there is none. */
+/* Returns the slot of the first pair after position `after` whose slopes have been requested but not launched, or NULL
+ * if there is none. */
 static vmafgpu__slot *vmafgpu__slopes_waiting_after(vmafgpu__gpu *g, int64_t after) {
     vmafgpu__slot *first = NULL;
     for (int i = 0; i < g->queue; i++) {
@@ -36030,8 +36030,8 @@ static void vmafgpu__add_terms(vmafgpu *v, vmafgpu__slot *slot) {
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], x->filtered[slot->terms_set][i], 0));
 }
 
-/* If slopes have been requested with the pair in this slot, makes the VIF kernels store their terms. This is possible if
- * the terms of all earlier pairs are already being filtered. Otherwise the kernels `terms` are launched later. */
+/* If slopes have been requested with the pair in this slot, makes the VIF kernels store their terms. This is possible
+ * if the kernels `vif` of all earlier pairs have been launched. Otherwise the kernels `terms` are launched later. */
 static void vmafgpu__begin_slopes(vmafgpu *v, vmafgpu__slot *slot) {
     vmafgpu__slot *w = vmafgpu__slopes_waiting_after(v->gpu, -1);
     while (w && w != slot && w->is_prepared)
@@ -36042,9 +36042,9 @@ static void vmafgpu__begin_slopes(vmafgpu *v, vmafgpu__slot *slot) {
 
 /* Launches the kernels for the slopes of a pair that need no weights: `terms`, unless the VIF kernels store the terms,
  * and `vif`. With config.live, they can run at the same time as the kernels for the sums, on the second stream (after
- * ADM) and on the third stream. Without config.live, only the kernels of scale 0 can, if `terms` is needed. `terms`
- * waits for the kernels `vif` that read the same set of terms, and `vif` waits until the slopes of the previous pair are
- * complete, because all pairs use the same memory for its results. */
+ * ADM) and on the third stream. Without config.live, only `terms` of scale 0 can. `terms` waits for the kernels `vif`
+ * that read the same set of terms. `vif` waits until the slopes of the previous pair are complete, because all pairs
+ * use the same memory for its results. */
 static void vmafgpu__slopes_prepare(vmafgpu *v, vmafgpu__slot *slot) {
     static const int stream_of[VMAFGPU__SCALES] = { 2, 1, 2, 2 };
     vmafgpu__gpu *g = v->gpu;

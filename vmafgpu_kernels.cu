@@ -8895,24 +8895,18 @@ GPU_FN void map_vif(const vmafgpu__edit_vif_launch &launch, int32_t x, int32_t y
 }
 
 /* The gain of a sample, and parts of the variance of the distorted frame: the unexplained part, which can be negative,
- * and the part that contributes to the score. These doubles are those of vif_levels(). x1 is the variance of the
- * reference, but at least the noise. */
+ * and the part that contributes to the score. These doubles are those of vif_levels(). */
 struct SlopesLevels {
-    double gain, rest, signal, x1;
+    double gain, rest, signal;
 };
-
-/* Converts a word like whole(), but with an addition: conversions take four times as long. */
-GPU_FN double slopes_whole(uint32_t v) {
-    return double_bits(0x4330000000000000 | v) - 4503599627370496.0; /* 2^52 */
-}
 
 /* Negative values of s2 and s12 lead to the same derivatives as 0. If s1 is below the noise, the derivatives do not
  * depend on the result. */
 GPU_FN SlopesLevels slopes_levels(double gain_limit, int32_t s1, int32_t s2, int32_t s12) {
-    const double x1 = slopes_whole((uint32_t)adm_larger(s1, VMAFGPU__VIF_NOISE)),
-                 x2 = slopes_whole((uint32_t)adm_larger(s2, 0)), x12 = slopes_whole((uint32_t)adm_larger(s12, 0));
+    const double x1 = whole((uint32_t)adm_larger(s1, VMAFGPU__VIF_NOISE)), x2 = whole((uint32_t)adm_larger(s2, 0)),
+                 x12 = whole((uint32_t)adm_larger(s12, 0));
     const double gain = divide(x12, x1 + VMAFGPU__VIF_EPSILON), limited = gain < gain_limit ? gain : gain_limit;
-    return SlopesLevels{ gain, x2 - gain * x12, limited * limited * x1, x1 };
+    return SlopesLevels{ gain, x2 - gain * x12, limited * limited * x1 };
 }
 
 constexpr float SLOPES_PER_GREY = 94548.456f; /* 65536 / ln(2) */
@@ -9814,19 +9808,6 @@ SLOPES_MATRIX_KERNEL(2, 2, 2, 4)
 SLOPES_MATRIX_KERNEL(3, 3, 2, 4)
 #undef SLOPES_MATRIX_KERNEL
 
-/* Returns the part of a double that vif_log() needs: the exponent, which has another bias, and 20 bits of the mantissa.
- * A whole number below 2^32 has the same upper mantissa bits as a double and as a float that is rounded down. */
-GPU_FN int32_t slopes_log(double v, const uint8_t *table) {
-    const uint32_t bits = (uint32_t)(bits_of(v) >> 32);
-    return (int32_t)(bits >> 9) + table[bits >> 5 & 0x7fff];
-}
-enum { SLOPES_LOG_BIAS = 1023 * 2048 - VIF_LOG_BIAS }; /* difference between slopes_log() and vif_log() */
-
-/* Returns a double that is rounded toward zero; 0 <= v < 2^32. */
-GPU_FN double slopes_floor(double v) {
-    return double_bits(0x4330000000000000 | truncate(v)) - 4503599627370496.0;
-}
-
 /* Adds the statistics of N samples to *sums, like vif_statistics(), with the levels that slopes_levels() returned. */
 template <int N>
 GPU_FN void slopes_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table, const SlopesLevels (&levels)[N],
@@ -9835,11 +9816,12 @@ GPU_FN void slopes_statistics(const vmafgpu__vif_gain &gain, const uint8_t *tabl
 #pragma unroll
     for (int i = 0; i < N; i++) {
         const bool has_log = s1[i] >= VMAFGPU__VIF_NOISE, has_term = vif_has_term(s1[i], s2[i], s12[i]);
-        const double n1 = slopes_floor(levels[i].rest >= 1 ? levels[i].rest : 0) + VMAFGPU__VIF_NOISE;
-        const double n2 = n1 + slopes_floor(levels[i].signal);
+        const bool is_negative = (int64_t)bits_of(levels[i].rest) < 0;
+        const uint32_t n1 = (is_negative ? 0 : truncate(levels[i].rest)) + VMAFGPU__VIF_NOISE;
+        const uint32_t n2 = n1 + truncate(levels[i].signal);
         sums->flat_noise += (uint64_t)(has_log ? 0 : (uint32_t)s2[i]) * gain.one;
-        add_where(sums->numerator, (uint32_t)(slopes_log(n2, table) - slopes_log(n1, table)), has_term);
-        add_where(logs, (uint32_t)(slopes_log(levels[i].x1 + VMAFGPU__VIF_NOISE, table) - SLOPES_LOG_BIAS), has_log);
+        add_where(sums->numerator, vif_term(n1, n2, table), has_term);
+        add_where(logs, (uint32_t)vif_log((uint32_t)s1[i] + VMAFGPU__VIF_NOISE, table), has_log);
     }
     sums->logs += vif_log_count<N>(logs);
     sums->denominator += logs;

@@ -2395,7 +2395,7 @@ enum { VMAFGPU__MAX_BATCH = 32 };
 /* A checksum of the text of all types that this file shares with the kernels. Kernel files contain the checksum, and
  * files with a different checksum are refused. After a change to such a type, `test/interface.sh -i` sets the new
  * value. */
-#define VMAFGPU__KERNEL_INTERFACE 0x8d869da4u
+#define VMAFGPU__KERNEL_INTERFACE 0x9c6d06d9u
 
 /* Luma of one pair in packed form: planes start at multiples of 16 bytes, pitches are multiples of 16, and rows consist
  * of whole 4-byte words. Samples are in the low bits and fit the bit depth; each sample has one byte if the bit depth
@@ -4458,6 +4458,9 @@ typedef struct vmafgpu__gpu_edits_table {
     int (*create)(vmafgpu *v);  /* creates events; returns 1 on success */
     int (*destroy)(vmafgpu *v); /* destroys the events; returns the error of the driver, or 0 */
     void (*launch_map)(vmafgpu *v, const struct vmafgpu__slot *slot);
+    /* Called before the kernels of this slot are launched. If possible, makes the VIF kernels store the terms of the
+     * slopes that were requested with the pairs. */
+    void (*begin_slopes)(vmafgpu *v, struct vmafgpu__slot *slot);
     /* Launches all slopes that wait for the motion of the batch in this slot. */
     void (*launch_slopes)(vmafgpu *v, struct vmafgpu__slot *slot);
     /* For the first batch whose slopes wait for motion, launches the kernels that need no motion. */
@@ -7258,9 +7261,14 @@ struct vmafgpu__work {
     uint32_t again;              /* bit mask of the one pair to recompute; 0 when all pairs are computed for the
                                     first time */
     const vmafgpu__value *found; /* the words of that pair as computed so far */
+    const uint64_t *terms;       /* [VMAFGPU__SCALES]; if not NULL, VIF also stores the terms of slopes at these
+                                    addresses, in the launches of the variant `terms_variant` */
+    uint64_t terms_size;         /* bytes from the terms of a pair to those of the next pair of the batch */
+    int terms_variant;
     void (*launch)(const vmafgpu__work *work, void *function, const vmafgpu__shape *shape, void *argument);
     void (*pictures_done)(const vmafgpu__work *work, int scale); /* called after the launch of the kernel that writes
-                                                                    the VIF pictures of a scale; may be NULL */
+                                                                    the VIF pictures of a scale or, if `terms` is set,
+                                                                    the terms of a scale; may be NULL */
     vmafgpu *v;
     void *stream;
 };
@@ -9186,6 +9194,9 @@ typedef struct vmafgpu__vif_launch {
                                share, and the next scale */
     int32_t images_only;    /* if 1, no sums are computed */
     uint32_t *claimed;      /* matrix form: number of work items that warps have claimed; initially 0 */
+    int32_t *terms;         /* receives the terms of slopes of the first pair: three planes without padding. NULL if the
+                               kernel does not compute terms */
+    uint64_t terms_size;    /* bytes from the terms of a pair to those of the next pair of the batch */
 } vmafgpu__vif_launch;
 
 #endif
@@ -10783,6 +10794,12 @@ static const char *const vmafgpu__vif_kernels[VMAFGPU__FORMS][VMAFGPU__VIF_STATI
         "vmafgpu_vif_matrix16_1_int", "vmafgpu_vif_matrix16_2_int", "vmafgpu_vif_matrix16_3_int" } },
 };
 
+/* Kernels of the matrix form that compute the same sums, and also store the terms of slopes. */
+static const char *const vmafgpu__vif_terms_kernels[VMAFGPU__VIF_INPUTS] = {
+    "vmafgpu_vif_terms_0_8", "vmafgpu_vif_terms_0_12", "vmafgpu_vif_terms_0_16",
+    "vmafgpu_vif_terms_1",   "vmafgpu_vif_terms_2",    "vmafgpu_vif_terms_3",
+};
+
 static int vmafgpu__vif_input(int scale, int bit_depth) {
     return scale ? scale + 2 : vmafgpu__depth_class(bit_depth);
 }
@@ -10963,6 +10980,8 @@ typedef struct vmafgpu__vif_call {
     const unsigned char *tables; /* from vmafgpu__gpu_vif_tables() */
     uint32_t *illegal, *claimed; /* as in the launch */
     int images_only;             /* if 1, only the next scale is computed, and no sums */
+    int32_t *terms;              /* as in the launch */
+    uint64_t terms_size;
 } vmafgpu__vif_call;
 
 static void vmafgpu__vif_fill(const vmafgpu__vif_call *call, vmafgpu__vif_launch *out, vmafgpu__shape *shape) {
@@ -10995,6 +11014,8 @@ static void vmafgpu__vif_fill(const vmafgpu__vif_call *call, vmafgpu__vif_launch
     out->first = call->index == 0;
     out->images_only = call->images_only;
     out->claimed = call->claimed;
+    out->terms = call->terms;
+    out->terms_size = call->terms_size;
     shape->threads = call->block.threads;
     shape->shared = call->block.shared;
     shape->grid[0] = (uint32_t)((out->width + VMAFGPU__VIF_TILE_WIDTH - 1) / VMAFGPU__VIF_TILE_WIDTH);
@@ -11011,16 +11032,20 @@ static int vmafgpu__gpu_vif_is_planned(const vmafgpu__plan *plan) {
     return plan->vif_variants > 0;
 }
 
-/* Returns the name of a kernel. Kernels are numbered by scale. */
-static const char *vmafgpu__gpu_vif_kernel(const vmafgpu__launch_context *context, int scale) {
-    return scale >= (int)VMAFGPU__SCALES ? NULL
-                                         : vmafgpu__vif_kernels[context->form][context->uses_integers]
-                                                               [vmafgpu__vif_input(scale, context->config->bit_depth)];
+/* Returns the name of a kernel. Kernels are numbered by scale; those that also store the terms of slopes follow. */
+static const char *vmafgpu__gpu_vif_kernel(const vmafgpu__launch_context *context, int function) {
+    const int input = vmafgpu__vif_input(function % (int)VMAFGPU__SCALES, context->config->bit_depth);
+    if (function < (int)VMAFGPU__SCALES)
+        return vmafgpu__vif_kernels[context->form][context->uses_integers][input];
+    return function < 2 * (int)VMAFGPU__SCALES && context->form == VMAFGPU__FORM_MATRIX && context->config->slopes
+               ? vmafgpu__vif_terms_kernels[input]
+               : NULL;
 }
 
-static vmafgpu__block vmafgpu__gpu_vif_block(const vmafgpu__launch_context *context, int scale) {
-    return vmafgpu__vif_block(context->form, scale, context->config->bit_depth, context->lanes,
-                              (uint32_t)context->shared_limit, (uint32_t)context->most_threads[scale]);
+static vmafgpu__block vmafgpu__gpu_vif_block(const vmafgpu__launch_context *context, int function) {
+    return vmafgpu__vif_block(context->form, function % (int)VMAFGPU__SCALES, context->config->bit_depth,
+                              context->lanes, (uint32_t)context->shared_limit,
+                              (uint32_t)context->most_threads[function]);
 }
 
 static uint64_t vmafgpu__gpu_vif_scratch(const vmafgpu__launch_context *context) {
@@ -11042,6 +11067,8 @@ static void vmafgpu__gpu_vif_enqueue(const vmafgpu__work *work) {
     for (int i = 0; i < plan->vif_variants; i++)
         for (int s = 0; s < VMAFGPU__SCALES; s++) {
             const int images_only = s == 0 && plan->vif_skips_scale_0;
+            const int has_terms = work->terms && i == work->terms_variant && !images_only;
+            const int function = has_terms ? s + (int)VMAFGPU__SCALES : s;
             vmafgpu__vif_launch launch;
             vmafgpu__shape shape;
             if (images_only && i > 0)
@@ -11049,13 +11076,17 @@ static void vmafgpu__gpu_vif_enqueue(const vmafgpu__work *work) {
             launch.batch = *work->batch;
             call.index = i;
             call.scale = s;
-            call.block = vmafgpu__gpu_vif_block(context, s);
-            call.resident = work->resident[s];
+            call.block = vmafgpu__gpu_vif_block(context, function);
+            call.resident = work->resident[function];
             call.claimed = &work->claimed[i * (int)VMAFGPU__SCALES + s];
             call.images_only = images_only;
+            call.terms = has_terms ? (int32_t *)(uintptr_t)work->terms[s] : NULL;
+            call.terms_size = work->terms_size;
             vmafgpu__vif_fill(&call, &launch, &shape);
-            vmafgpu__enqueue(work, s, &shape, &launch);
-            if (i == 0 && s + 1 < VMAFGPU__SCALES && work->pictures_done)
+            vmafgpu__enqueue(work, function, &shape, &launch);
+            if (work->pictures_done && has_terms)
+                work->pictures_done(work, s);
+            else if (work->pictures_done && !work->terms && i == 0 && s + 1 < VMAFGPU__SCALES)
                 work->pictures_done(work, s + 1);
         }
 }
@@ -29124,10 +29155,14 @@ typedef struct vmafgpu__slot {
     uint32_t has_slopes;
     uint32_t launched_slopes; /* those whose kernels have been launched */
     vmafgpu__wanted_slopes slopes[VMAFGPU__MAX_BATCH];
-    int is_released;    /* the sums can be collected although slopes are not complete */
-    int64_t slopes_end; /* position of the pair whose `done` event includes all slopes; INT64_MAX if unknown */
-    int is_prepared;    /* 1 if everything that needs no motion has been launched */
-    float *map_staging; /* pinned; values of all blocks */
+    int is_released;       /* the sums can be collected although slopes are not complete */
+    int64_t slopes_end;    /* position of the pair whose `done` event includes all slopes; INT64_MAX if unknown */
+    int is_prepared;       /* 1 if everything that needs no motion has been launched */
+    const uint64_t *terms; /* if the VIF kernels of the batch store the terms of slopes: their addresses for each scale;
+                              otherwise NULL */
+    uint64_t terms_size;   /* bytes from the terms of a pair to those of the next pair */
+    int terms_variant;     /* the VIF variant of the slopes */
+    float *map_staging;    /* pinned; values of all blocks */
 } vmafgpu__slot;
 
 struct vmafgpu__gpu {
@@ -29181,8 +29216,9 @@ struct vmafgpu__gpu {
     vmafgpu__slot slots[VMAFGPU__MAX_QUEUE];
     int next_slot; /* the slot being filled */
     void *caller_event;
-    void *pictures[VMAFGPU__SCALES]; /* events for pairs with slopes: the VIF pictures of a scale are complete; scale 0
-                                        has none. NULL unless config.slopes and config.live are set */
+    /* Events for pairs with slopes: the VIF pictures of a scale are complete or, if the VIF kernels store the terms of
+     * slopes, the terms of a scale. NULL unless config.slopes and config.live are set. */
+    void *pictures[VMAFGPU__SCALES];
     vmafgpu__kernels kernels;
     vmafgpu__gpu_edits *edits; /* follows the vendor's struct in memory; NULL if there are no edits */
 };
@@ -29599,6 +29635,9 @@ static vmafgpu__work vmafgpu__work_of(vmafgpu *v, const vmafgpu__slot *slot,
     work.word_stride = g->word_count;
     work.again = 0;
     work.found = NULL;
+    work.terms = slot->terms;
+    work.terms_size = slot->terms_size;
+    work.terms_variant = slot->terms_variant;
     work.launch = vmafgpu__launch_work;
     work.pictures_done = slot->has_slopes && v->config.live ? vmafgpu__record_pictures : NULL;
     work.v = v;
@@ -29968,10 +30007,13 @@ static void vmafgpu__launch_batch(vmafgpu *v, vmafgpu__slot *slot, void *earlier
     if (earlier)
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], earlier, 0));
     (void)VMAFGPU__GPU_CALL(v, event_record, (slot->arrived, slot->streams[0]));
+    const int is_pushed = v->config.slopes && slot->first < g->submitted; /* not a detached pair */
+    slot->terms = NULL;
+    if (is_pushed)
+        v->edits_on_gpu->begin_slopes(v, slot);
     vmafgpu__launch_kernels(v, slot);
     if (slot->map.shares)
         v->edits_on_gpu->launch_map(v, slot);
-    const int is_pushed = v->config.slopes && slot->first < g->submitted; /* not a detached pair */
     if (is_pushed)
         v->edits_on_gpu->launch_slopes(v, slot);
     (void)VMAFGPU__GPU_CALL(v, copy_out, (slot->results, slot->device_results, g->results_size, slot->streams[0]));
@@ -35177,8 +35219,9 @@ struct vmafgpu__gpu_edits {
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
     const vmafgpu__edit_lane *reading; /* the lane whose results are being read */
     int shown[VMAFGPU__SLOPES];        /* index in a record of each sum that is reported, or -1 */
-    /* Memory for slopes of samples; none without config.slopes. `terms` and `bands` have three planes each. `vif` and
-     * `adm` are derivatives with respect to the input of a scale; element 0 is not used. */
+    /* Memory for slopes of samples; none without config.slopes. `terms` and `bands` have three planes each. Pairs use
+     * the sets of terms in turn. `vif` and `adm` are derivatives with respect to the input of a scale; element 0 is not
+     * used. */
     struct {
         uint64_t size; /* bytes per pair of a batch; all addresses are those of pair 0 */
         uint64_t smooth, weights;
@@ -35368,21 +35411,22 @@ static void vmafgpu__gpu_edits_lay_out(vmafgpu *v, size_t *device_used, size_t *
 static int vmafgpu__gpu_edits_create(vmafgpu *v) {
     enum { NO_TIMING = 2 };
     vmafgpu__gpu_edits *x = v->gpu->edits;
-    for (int s = 1; s < VMAFGPU__SCALES && v->config.slopes && v->config.live; s++)
+    for (int s = 0; s < VMAFGPU__SCALES && v->config.slopes && v->config.live; s++)
         if (!VMAFGPU__GPU_CALL(v, event_create, (&v->gpu->pictures[s], NO_TIMING)))
+            return 0;
+    for (int i = 1; i < VMAFGPU__STREAMS && vmafgpu__maps_pairs(&v->config); i++)
+        if (!VMAFGPU__GPU_CALL(v, event_create, (&x->filtered[i], NO_TIMING)))
             return 0;
     return !vmafgpu__maps_pairs(&v->config) || (VMAFGPU__GPU_CALL(v, event_create, (&x->mapped, NO_TIMING)) &&
                                                 VMAFGPU__GPU_CALL(v, event_create, (&x->scored, NO_TIMING)) &&
                                                 VMAFGPU__GPU_CALL(v, event_create, (&x->weighed, NO_TIMING)) &&
-                                                VMAFGPU__GPU_CALL(v, event_create, (&x->moved, NO_TIMING)) &&
-                                                VMAFGPU__GPU_CALL(v, event_create, (&x->filtered[1], NO_TIMING)) &&
-                                                VMAFGPU__GPU_CALL(v, event_create, (&x->filtered[2], NO_TIMING)));
+                                                VMAFGPU__GPU_CALL(v, event_create, (&x->moved, NO_TIMING)));
 }
 
 static int vmafgpu__gpu_edits_destroy(vmafgpu *v) {
     vmafgpu__gpu *g = v->gpu;
     int error = 0;
-    for (int s = 1; s < VMAFGPU__SCALES; s++)
+    for (int s = 0; s < VMAFGPU__SCALES; s++)
         if (g->pictures[s])
             error |= g->driver.event_destroy(g->pictures[s]);
     if (g->edits->mapped)
@@ -36067,8 +36111,11 @@ static vmafgpu_result vmafgpu__edits_slopes_gpu(vmafgpu *v, const vmafgpu__wante
     (void)vmafgpu__edits_slopes(v, v->edits->slopes);
     vmafgpu__edits_slopes_weights(v, &weights);
     vmafgpu__gpu_enter(v);
-    for (int i = 0; i < g->queue; i++)
-        g->slots[i].is_prepared = 0; /* the kernels below overwrite the results of vmafgpu__slopes_prepare() */
+    /* The kernels below overwrite the terms and the results of vmafgpu__slopes_prepare(). */
+    for (int i = 0; i < g->queue; i++) {
+        g->slots[i].is_prepared = 0;
+        g->slots[i].terms = NULL;
+    }
     (void)VMAFGPU__GPU_CALL(v, copy_in, (g->edits->by_sample.weights, &weights, sizeof weights, stream));
     slot->has_slopes = 1;
     slot->slopes[0] = *wanted;
@@ -36105,10 +36152,47 @@ static void vmafgpu__launch_gradient(vmafgpu *v, const vmafgpu__slot *slot, int6
     vmafgpu__launch_for_pairs(v, VMAFGPU__KERNEL_SLOPES_WEIGHTS, slot, shape, slot->streams[0], &launch);
 }
 
-/* Launches the kernels for the slopes of a batch that need no weights: `terms` and `vif`. With config.live, they can
- * run at the same time as the kernels for the sums, on the second stream (after ADM) and on the third stream. Without
- * config.live, only the kernels of scale 0 can. All batches use the same memory. Therefore, `terms` waits for the
- * kernels `vif` of the previous batch, and `vif` waits until the slopes of the previous batch are complete. */
+/* Returns the slot of the first pair after position `after` whose slopes have been requested but not launched, or NULL
+ * if there is none. */
+static vmafgpu__slot *vmafgpu__slopes_waiting_after(vmafgpu__gpu *g, int64_t after) {
+    vmafgpu__slot *first = NULL;
+    for (int i = 0; i < g->queue; i++) {
+        vmafgpu__slot *slot = &g->slots[i];
+        if (slot->has_slopes && slot->slopes_end == INT64_MAX && slot->first > after && slot->first < g->submitted &&
+            (!first || slot->first < first->first))
+            first = slot;
+    }
+    return first;
+}
+
+/* Makes the VIF kernels of the pair in this slot store its terms, if there are such kernels. They are launched on the
+ * first stream, which waits until the terms of an earlier pair in the same memory have been filtered. */
+static void vmafgpu__add_terms(vmafgpu *v, vmafgpu__slot *slot) {
+    vmafgpu__gpu_edits *x = v->gpu->edits;
+    if (v->gpu->context.form != VMAFGPU__FORM_MATRIX || !v->edits->vif)
+        return;
+    slot->terms = x->by_sample.terms;
+    slot->terms_size = x->by_sample.size;
+    slot->terms_variant = v->edits->vif->variant;
+    for (int i = 1; i < VMAFGPU__STREAMS; i++)
+        (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], x->filtered[i], 0));
+}
+
+/* If slopes have been requested with the pair in this slot, makes the VIF kernels store their terms. This is possible
+ * if the kernels `vif` of all earlier pairs have been launched. Otherwise the kernels `terms` are launched later. */
+static void vmafgpu__begin_slopes(vmafgpu *v, vmafgpu__slot *slot) {
+    vmafgpu__slot *w = vmafgpu__slopes_waiting_after(v->gpu, -1);
+    while (w && w != slot && w->is_prepared)
+        w = vmafgpu__slopes_waiting_after(v->gpu, w->first);
+    if (w == slot)
+        vmafgpu__add_terms(v, slot);
+}
+
+/* Launches the kernels for the slopes of a batch that need no weights: `terms`, unless the VIF kernels store the terms,
+ * and `vif`. With config.live, they can run at the same time as the kernels for the sums, on the second stream (after
+ * ADM) and on the third stream. Without config.live, only `terms` of scale 0 can. All batches use the same memory.
+ * Therefore, `terms` waits for the kernels `vif` of the previous batch, and `vif` waits until the slopes of the previous
+ * batch are complete. */
 static void vmafgpu__slopes_prepare(vmafgpu *v, vmafgpu__slot *slot) {
     static const int stream_of[VMAFGPU__SCALES] = { 2, 1, 2, 2 };
     vmafgpu__gpu *g = v->gpu;
@@ -36120,9 +36204,10 @@ static void vmafgpu__slopes_prepare(vmafgpu *v, vmafgpu__slot *slot) {
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[i], x->filtered[i], 0));
     for (int s = 0; s < VMAFGPU__SCALES; s++) {
         void *stream = slot->streams[stream_of[s]];
-        if (s)
+        if (s || slot->terms)
             (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, v->config.live ? g->pictures[s] : x->scored, 0));
-        vmafgpu__launch_slopes_terms(v, slot, s, s + 1, stream);
+        if (!slot->terms)
+            vmafgpu__launch_slopes_terms(v, slot, s, s + 1, stream);
         if (s < 2) /* the first scale on this stream */
             (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0));
         vmafgpu__launch_slopes_vif(v, slot, s, s + 1, stream);
@@ -36177,14 +36262,7 @@ static void vmafgpu__slopes_complete(vmafgpu *v, const vmafgpu__slot *slot, int6
 
 /* Returns the slot of the first batch with slopes that have been requested but not launched, or NULL. */
 static vmafgpu__slot *vmafgpu__slopes_waiting(vmafgpu__gpu *g) {
-    vmafgpu__slot *first = NULL;
-    for (int i = 0; i < g->queue; i++) {
-        vmafgpu__slot *slot = &g->slots[i];
-        if (slot->has_slopes && slot->slopes_end == INT64_MAX && slot->first < g->submitted &&
-            (!first || slot->first < first->first))
-            first = slot;
-    }
-    return first;
+    return vmafgpu__slopes_waiting_after(g, -1);
 }
 
 /* Launches all kernels for the slopes of a batch that have not been launched yet. The motion of all positions before
@@ -36625,7 +36703,8 @@ typedef struct vmafgpu__edits_tested {
     vmafgpu_edit_score score;
     vmafgpu_block *blocks;
     float *shares;
-    float *slopes; /* of all samples, first those of the base, then those of a pair */
+    float *slopes; /* of all samples: first those of the base or, without edits, those of a pair whose terms separate
+                      kernels compute; then those of a pair whose terms the VIF kernels compute, if possible */
 } vmafgpu__edits_tested;
 
 /* Computes the map and the slopes of the base like those of a pair. */
@@ -36640,8 +36719,8 @@ static vmafgpu_result vmafgpu__run_map(vmafgpu *t, vmafgpu__edits_tested *out) {
         vmafgpu__smooth_finalise(&t->edits->smooth, &t->edits->base, NULL, 0, &late);
         if (has_map)
             result = vmafgpu__edits_map(t, t->config.map_block_size, NULL, out->shares, 0);
-        if (has_slopes && result == VMAFGPU_OK)
-            result = vmafgpu__edits_base_slopes(t, wanted.samples, wanted.pitch);
+        for (int i = t->config.max_edit_size != 0; has_slopes && i < 2 && result == VMAFGPU_OK; i++)
+            result = vmafgpu__edits_base_slopes(t, i ? wanted.samples : out->slopes, wanted.pitch);
         return result;
     }
     vmafgpu__slot *slot = &t->gpu->slots[t->gpu->edits->slot];
@@ -36651,11 +36730,22 @@ static vmafgpu_result vmafgpu__run_map(vmafgpu *t, vmafgpu__edits_tested *out) {
     slot->has_slopes = (uint32_t)has_slopes;
     if (has_map)
         vmafgpu__launch_map(t, slot);
-    if (has_slopes) {
+    for (int i = t->config.max_edit_size != 0; has_slopes && i < 2; i++) {
+        slot->slopes[0].samples = i ? wanted.samples : out->slopes;
+        slot->terms = NULL;
+        if (i)
+            vmafgpu__add_terms(t, slot);
+        if (slot->terms) { /* computes the sums of the pair again */
+            (void)VMAFGPU__GPU_CALL(t, fill, (slot->device_results, 0, t->gpu->results_size, slot->streams[0]));
+            (void)VMAFGPU__GPU_CALL(t, event_record, (slot->arrived, slot->streams[0]));
+            vmafgpu__launch_kernels(t, slot);
+        }
         vmafgpu__slopes_prepare(t, slot);
         vmafgpu__slopes_complete(t, slot, slot->first + 1);
+        (void)VMAFGPU__GPU_CALL(t, stream_wait, (slot->streams[0]));
     }
     slot->has_slopes = 0;
+    slot->terms = NULL;
     (void)VMAFGPU__GPU_CALL(t, stream_wait, (slot->streams[0]));
     if (has_map)
         memcpy(out->shares, slot->map_staging, sizeof *out->shares * (size_t)vmafgpu__map_count(&t->config));
@@ -36794,6 +36884,7 @@ static const vmafgpu__gpu_edits_table vmafgpu__edits_on_gpu = {
     VMAFGPU__SET(create, vmafgpu__gpu_edits_create),
     VMAFGPU__SET(destroy, vmafgpu__gpu_edits_destroy),
     VMAFGPU__SET(launch_map, vmafgpu__launch_map),
+    VMAFGPU__SET(begin_slopes, vmafgpu__begin_slopes),
     VMAFGPU__SET(launch_slopes, vmafgpu__launch_slopes),
     VMAFGPU__SET(prepare_slopes, vmafgpu__prepare_slopes),
     VMAFGPU__SET(launch_known_slopes, vmafgpu__launch_known_slopes),

@@ -8924,31 +8924,57 @@ template <class Item> GPU_FN Item *slopes_of_pair(Item *first, const vmafgpu__sl
     return (Item *)((uintptr_t)first + slopes_offset(batch) * sizeof(float));
 }
 
-/* Replaces the variances of EDIT_RUN samples by the bits of three derivatives: a2, a12 and 2 a2 m2 + a12 m1. This is
- * vmafgpu__slopes_variances() of vmafgpu.h, with the same operations in the same order. */
+/* The gain of a sample, and parts of the variance of the distorted frame: the unexplained part, which can be negative,
+ * and the part that contributes to the score. These doubles are those of vif_levels(). */
+struct SlopesLevels {
+    double gain, rest, signal;
+};
+
+/* Negative values of s2 and s12 lead to the same derivatives as 0. If s1 is below the noise, the derivatives do not
+ * depend on the result. */
+GPU_FN SlopesLevels slopes_levels(double gain_limit, int32_t s1, int32_t s2, int32_t s12) {
+    const double x1 = whole((uint32_t)adm_larger(s1, VMAFGPU__VIF_NOISE)), x2 = whole((uint32_t)adm_larger(s2, 0)),
+                 x12 = whole((uint32_t)adm_larger(s12, 0));
+    const double gain = divide(x12, x1 + VMAFGPU__VIF_EPSILON), limited = gain < gain_limit ? gain : gain_limit;
+    return SlopesLevels{ gain, x2 - gain * x12, limited * limited * x1 };
+}
+
+constexpr float SLOPES_PER_GREY = 94548.456f; /* 65536 / ln(2) */
+
+/* Returns SLOPES_PER_GREY / v, rounded to nearest, for v between 2^17 and 2^34. As for divide(), the exact remainder
+ * corrects the quotient. This was checked for all values of v, and for reciprocals with errors of up to 3 ulp. */
+GPU_FN float slopes_per_grey(float v) {
+    const float r = reciprocal(v), better = fused(r, fused(-v, r, 1), r), q = SLOPES_PER_GREY * better;
+    return fused(fused(-v, q, SLOPES_PER_GREY), better, q);
+}
+
+/* Replaces the variances of a sample by the bits of three derivatives: a2, a12 and 2 a2 m2 + a12 m1. Together with
+ * slopes_levels(), this is vmafgpu__slopes_variances() of vmafgpu.h, with the same operations in the same order. */
+GPU_FN void slopes_term(double gain_limit, const SlopesLevels &levels, uint32_t mean1, uint32_t mean2, int32_t &s1,
+                        int32_t &s2, int32_t &s12) {
+    const float inverse = 1.0576589e-05f; /* of SLOPES_PER_GREY */
+    const float m1 = (float)(int32_t)(mean1 - 0x80000000u) * (1.0f / 16777216),
+                m2 = (float)(int32_t)(mean2 - 0x80000000u) * (1.0f / 16777216);
+    const bool is_flat = s1 < VMAFGPU__VIF_NOISE, is_lost = s12 <= 0 || s2 <= 0;
+    const bool has_rest = levels.rest >= 1, is_limited = levels.gain > gain_limit;
+    const float n1 = (float)((has_rest ? levels.rest : 0) + VMAFGPU__VIF_NOISE),
+                more = (float)(levels.signal >= 1 ? levels.signal : 0);
+    const float g = (float)levels.gain, i1 = slopes_per_grey(n1), i2 = slopes_per_grey(n1 + more);
+    const float a2 = has_rest ? -(more * i1 * i2 * inverse) : 0;
+    const float a12 = is_limited ? -(2 * g * a2) : 2 * g * (has_rest ? i1 : i2);
+    const float by2 = is_flat ? -4 / 65025.0f : is_lost ? 0 : a2, by12 = is_flat || is_lost ? 0 : a12;
+    s1 = (int32_t)bits_of(2 * by2 * m2 + by12 * m1);
+    s2 = (int32_t)bits_of(by2);
+    s12 = (int32_t)bits_of(by12);
+}
+
+/* Replaces the variances of EDIT_RUN samples by the bits of their derivatives, see slopes_term(). */
 GPU_FN void slopes_terms(double gain_limit, const uint32_t (&mean)[2][EDIT_RUN], int32_t (&s1)[EDIT_RUN],
                          int32_t (&s2)[EDIT_RUN], int32_t (&s12)[EDIT_RUN]) {
-    const float per_grey = 94548.456f, inverse = 1.0576589e-05f; /* 65536 / ln(2), and its inverse */
 #pragma unroll
-    for (int i = 0; i < EDIT_RUN; i++) {
-        const float m1 = (float)(int32_t)(mean[0][i] - 0x80000000u) * (1.0f / 16777216),
-                    m2 = (float)(int32_t)(mean[1][i] - 0x80000000u) * (1.0f / 16777216);
-        const bool is_flat = s1[i] < VMAFGPU__VIF_NOISE, is_lost = s12[i] <= 0 || s2[i] <= 0;
-        /* Negative values lead to the same results as 0. */
-        const double x1 = whole((uint32_t)(is_flat ? VMAFGPU__VIF_NOISE : s1[i])),
-                     x2 = whole((uint32_t)adm_larger(s2[i], 0)), x12 = whole((uint32_t)adm_larger(s12[i], 0));
-        const double gain = quotient(x12, x1 + VMAFGPU__VIF_EPSILON), left = x2 - gain * x12;
-        const double limited = gain < gain_limit ? gain : gain_limit, signal = limited * limited * x1;
-        const bool has_rest = left >= 1, is_limited = gain > gain_limit;
-        const float n1 = (float)((has_rest ? left : 0) + VMAFGPU__VIF_NOISE), more = (float)(signal >= 1 ? signal : 0);
-        const float g = (float)gain, i1 = quotient(per_grey, n1), i2 = quotient(per_grey, n1 + more);
-        const float a2 = has_rest ? -(more * i1 * i2 * inverse) : 0;
-        const float a12 = is_limited ? -(2 * g * a2) : 2 * g * (has_rest ? i1 : i2);
-        const float by2 = is_flat ? -4 / 65025.0f : is_lost ? 0 : a2, by12 = is_flat || is_lost ? 0 : a12;
-        s1[i] = (int32_t)bits_of(2 * by2 * m2 + by12 * m1);
-        s2[i] = (int32_t)bits_of(by2);
-        s12[i] = (int32_t)bits_of(by12);
-    }
+    for (int i = 0; i < EDIT_RUN; i++)
+        slopes_term(gain_limit, slopes_levels(gain_limit, s1[i], s2[i], s12[i]), mean[0][i], mean[1][i], s1[i], s2[i],
+                    s12[i]);
 }
 
 /* Stores the derivatives of a tile in three planes. */
@@ -9823,6 +9849,119 @@ SLOPES_MATRIX_KERNEL(1, 1, 2, 4)
 SLOPES_MATRIX_KERNEL(2, 2, 2, 4)
 SLOPES_MATRIX_KERNEL(3, 3, 2, 4)
 #undef SLOPES_MATRIX_KERNEL
+
+/* Adds the statistics of N samples to *sums, like vif_statistics(), with the levels that slopes_levels() returned. */
+template <int N>
+GPU_FN void slopes_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table, const SlopesLevels (&levels)[N],
+                              const int32_t (&s1)[N], const int32_t (&s2)[N], const int32_t (&s12)[N], VifSums *sums) {
+    uint32_t logs = 0;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+        const bool has_log = s1[i] >= VMAFGPU__VIF_NOISE, has_term = vif_has_term(s1[i], s2[i], s12[i]);
+        const bool is_negative = (int64_t)bits_of(levels[i].rest) < 0;
+        const uint32_t n1 = (is_negative ? 0 : truncate(levels[i].rest)) + VMAFGPU__VIF_NOISE;
+        const uint32_t n2 = n1 + truncate(levels[i].signal);
+        sums->flat_noise += (uint64_t)(has_log ? 0 : (uint32_t)s2[i]) * gain.one;
+        add_where(sums->numerator, vif_term(n1, n2, table), has_term);
+        add_where(logs, (uint32_t)vif_log((uint32_t)s1[i] + VMAFGPU__VIF_NOISE, table), has_log);
+    }
+    sums->logs += vif_log_count<N>(logs);
+    sums->denominator += logs;
+}
+
+/* Computes the sums of a scale like VifMatrix, and also stores the terms of slopes. The two results share the filters
+ * and the gains. The statistics use the exact doubles of the terms, so they need no corrections. */
+template <int SCALE, int BYTES, int DIGITS> struct VifTerms : VifMatrix<SCALE, BYTES, DIGITS> {
+    typedef VifMatrix<SCALE, BYTES, DIGITS> Vif;
+
+    /* Processes 16 columns. Their windows are in the digits of this and the previous step. */
+    GPU_FN void terms(const vmafgpu__vif_launch &launch, const VifWarp &warp, const typename Vif::Strip &strip,
+                      int32_t step, VifSums *sums) {
+        const int32_t width = launch.width, height = launch.height;
+        const int32_t x = strip.x + 16 * (step - 1) + (int32_t)lane_index() / 4;
+        const uint8_t *matrices = warp.matrices + (step & 1 ? 1 : 2) * VIF_PASS;
+        const int64_t plane = (int64_t)width * height;
+        uint32_t low[4], high[4];
+        load_shared(low, matrices);
+        load_shared(high, matrices + 512);
+#pragma unroll 1
+        for (int half = 0; half < 2; half++) {
+            const int32_t y = strip.y + 8 * half + 2 * ((int32_t)lane_index() % 4);
+            int32_t *out =
+                (int32_t *)((uint8_t *)launch.terms + strip.pair * launch.terms_size) + y * (int64_t)width + x;
+            typename Vif::Variances variance;
+            uint32_t mean[2][4];
+            int32_t s1[4], s2[4], s12[4];
+            SlopesLevels levels[4];
+            Vif::horizontal_half(warp.digits + half * VIF_HALF, low, high, 0, mean, variance);
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                const bool is_outside = strip.at_edge && (x + i / 2 * 8 >= width || y + i % 2 >= height);
+                s1[i] = is_outside ? 0 : variance[0][i];
+                s2[i] = is_outside ? 0 : variance[1][i];
+                s12[i] = is_outside ? 0 : variance[2][i];
+                levels[i] = slopes_levels(launch.gain.limit, s1[i], s2[i], s12[i]);
+            }
+            slopes_statistics<4>(launch.gain, warp.table, levels, s1, s2, s12, sums);
+#pragma unroll
+            for (int i = 0; i < 4; i++) {
+                int32_t *to = out + i % 2 * width + i / 2 * 8;
+                slopes_term(launch.gain.limit, levels[i], mean[0][i], mean[1][i], s1[i], s2[i], s12[i]);
+                if (strip.at_edge && (x + i / 2 * 8 >= width || y + i % 2 >= height))
+                    continue;
+                store(to, s2[i]);
+                store(to + plane, s12[i]);
+                store(to + 2 * plane, s1[i]);
+            }
+        }
+    }
+
+    template <bool DOUBLES>
+    GPU_FN void walk(const vmafgpu__vif_launch &launch, const VifWarp &warp, const typename Vif::Strip &strip,
+                     int32_t steps) {
+        VifSums sums = {};
+        uint32_t illegal = 0;
+        Vif::fill(launch, warp, strip, 0);
+        copy_commit();
+#pragma unroll 1
+        for (int32_t step = 0; step <= steps; step++) {
+            if (step < steps)
+                Vif::fill(launch, warp, strip, step + 1);
+            copy_commit();
+            copy_wait<1>();
+            warp_barrier();
+            Vif::vertical(launch, warp, step, &illegal);
+            if (step) {
+                uint32_t sample[2][2];
+                if (SCALE < 3)
+                    Vif::shrink(warp, step, sample);
+                terms(launch, warp, strip, step, &sums);
+                if (SCALE < 3)
+                    Vif::write(launch, strip, step, sample);
+            }
+            warp_barrier();
+        }
+        Vif::finish(launch, strip, steps, sums);
+        if (illegal && launch.illegal)
+            atomic_or(&launch.illegal[strip.pair], illegal);
+    }
+
+    GPU_FN void run(const vmafgpu__vif_launch &launch) {
+        vif_claim<VifTerms<SCALE, BYTES, DIGITS>, true>(launch, Vif::template prepare<true>(launch));
+    }
+};
+
+#define VIF_TERMS_KERNEL(input, SCALE, BYTES, DIGITS, WARPS) \
+    GPU_KERNEL(vmafgpu_vif_terms_##input, vmafgpu__vif_launch, WARPS *LANES, 1) { \
+        VifTerms<SCALE, BYTES, DIGITS>::run(launch); \
+    }
+VIF_TERMS_KERNEL(0_8, 0, 1, 2, VMAFGPU__VIF_WARPS_PTX) /* the number of warps is explained at VIF_MATRIX_KERNELS */
+VIF_TERMS_KERNEL(0_12, 0, 2, 3, VMAFGPU__VIF_WARPS_0_12)
+VIF_TERMS_KERNEL(0_16, 0, 2, 4, VMAFGPU__VIF_WARPS_0_16)
+VIF_TERMS_KERNEL(1, 1, 2, 4, VMAFGPU__VIF_WARPS_1)
+VIF_TERMS_KERNEL(2, 2, 2, 4, VMAFGPU__VIF_WARPS_2)
+VIF_TERMS_KERNEL(3, 3, 2, 4, VMAFGPU__VIF_WARPS_3)
+#undef VIF_TERMS_KERNEL
 
 #endif /* GPU_MATRIX */
 

@@ -34,8 +34,9 @@ may_read_volatile="$may_read_volatile vmafgpu_ssim_rounded vmafgpu_ssim_finalise
 # These kernels use volatile loads and load_own(), to read values before they overwrite them.
 may_read_own='vmafgpu_slopes_combine_0 vmafgpu_slopes_combine_1 vmafgpu_slopes_combine_2 vmafgpu_slopes_wavelet'
 
-# These kernels call fused() to separate coefficients, with exact results. Their slopes do not depend on fused products.
-may_fuse='vmafgpu_slopes_bands_'
+# These kernels call fused() to separate coefficients, with exact results, or to correct quotients, which are rounded as
+# by a division. Their slopes do not depend on fused products.
+may_fuse='vmafgpu_slopes_(bands|terms|matrix)_'
 
 # ---- PTX ----
 
@@ -348,7 +349,7 @@ served() {
     name=$(basename "$1")
     shift
     entries=
-    [ "$DEPTH" = all ] || entries='-e vmafgpu_vif_matrix_0_8_int -e vmafgpu_vif_matrix_0_8_f64'
+    [ "$DEPTH" = all ] || entries='-e vmafgpu_vif_matrix_0_8_int -e vmafgpu_vif_matrix_0_8_f64 -e vmafgpu_vif_terms_0_8'
     for architecture in "$@"; do
         log=$work/$name.served.$architecture.log
         # shellcheck disable=SC2086

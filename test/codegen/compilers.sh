@@ -211,7 +211,7 @@ clang_to_ptx() { # CAPABILITY SOURCE OUTPUT [OPTION...]
 fit() {
     case $1 in
     75 | 103 | 12?) cat "$2" ;;
-    *) sed '/\.entry vmafgpu_vif_matrix_0_8_/,/{/s/\.maxntid 256/.maxntid 384/' "$2" ;;
+    *) sed '/\.entry vmafgpu_vif_[mt][a-z]*_0_8[_(]/,/{/s/\.maxntid 256/.maxntid 384/' "$2" ;;
     esac
 }
 

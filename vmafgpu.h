@@ -36021,10 +36021,11 @@ static void vmafgpu__slopes_adm_fill(vmafgpu *v, const vmafgpu__slot *slot, int 
 
 /* Returns the number of rows of the bands that a warp writes. `rows` is the number of rows of all strips of the launch.
  * Long strips cost fewer instructions, because a warp also processes two rows above and two below. But a warp executes
- * few instructions per cycle, so a multiprocessor needs several warps. */
+ * few instructions per cycle, so a multiprocessor needs several warps. The number is even, because a warp processes
+ * rows in pairs. */
 static int vmafgpu__slopes_bands_rows(int rows, int multiprocessors) {
-    const int of_warp = rows / (multiprocessors * 12);
-    return of_warp < 3 ? 3 : of_warp > 48 ? 48 : of_warp;
+    const int of_warp = rows / (multiprocessors * 12) & ~1;
+    return of_warp < 4 ? 4 : of_warp > 48 ? 48 : of_warp;
 }
 
 /* Launches the kernel that computes the derivatives with respect to the bands of an ADM scale. */

@@ -10624,7 +10624,7 @@ template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_a
     if (y0 >= end_y)
         return;
     /* If so, the strips and all samples on which they depend are inside the picture. */
-    const bool is_inside = g.left >= 4 && g.top >= 5;
+    const bool is_inside = g.left >= 4 && g.top >= 6;
     const bool has_output = lane >= 3 && lane < LANES - 3 && x < end_x;
     const int32_t from_x = adm_lesser(adm_larger(vmafgpu__reflect_repeat(x, g.w), 0), g.w - 1);
     const uint8_t *in[2];
@@ -10646,109 +10646,114 @@ template <int SCALE, int BYTES> GPU_FN void slopes_bands(const vmafgpu__slopes_a
                                    float_bits(opaque(bits_of(slopes_sensitivity<SCALE>(adm.factor[1], 1)))) };
     SlopesWalk walk = {};
     slopes_set_weights<SCALE>(launch, x, y0 - 1, walk);
-#pragma unroll 2
-    for (int32_t y = y0 - 2; y < end + 2; y++) {
-        uint32_t coefficient[2][VMAFGPU__BANDS];
-        if (is_inside) {
-            const SlopesRows below = slopes_interleaved<BYTES>(next);
+    /* An iteration processes two rows, which saves register moves between rows. The second one may be superfluous. */
+#pragma unroll 1
+    for (int32_t pair_y = y0 - 2; pair_y < end + 2; pair_y += 2)
 #pragma unroll
-            for (int f = 0; f < 2; f++)
-                in[f] += 2 * (int64_t)pitch[f];
-            next = slopes_load_rows<BYTES>(in, pitch);
-            slopes_coefficients_of<SCALE, BYTES>(adm, rows, below, coefficient);
-            rows = below;
-        } else {
-            const int32_t from_y = adm_lesser(adm_larger(vmafgpu__reflect_repeat(y, g.h), 0), g.h - 1);
+        for (int32_t y = pair_y; y < pair_y + 2; y++) {
+            uint32_t coefficient[2][VMAFGPU__BANDS];
+            if (is_inside) {
+                const SlopesRows below = slopes_interleaved<BYTES>(next);
 #pragma unroll
-            for (int f = 0; f < 2; f++) {
-                const SlopesCoefficients far = slopes_far_coefficients<SCALE, BYTES>(
-                    plane[f], pitch[f], adm.input_width, adm.input_height, adm.batch.bit_depth, from_x, from_y);
+                for (int f = 0; f < 2; f++)
+                    in[f] += 2 * (int64_t)pitch[f];
+                next = slopes_load_rows<BYTES>(in, pitch);
+                slopes_coefficients_of<SCALE, BYTES>(adm, rows, below, coefficient);
+                rows = below;
+            } else {
+                const int32_t from_y = adm_lesser(adm_larger(vmafgpu__reflect_repeat(y, g.h), 0), g.h - 1);
+#pragma unroll
+                for (int f = 0; f < 2; f++) {
+                    const SlopesCoefficients far = slopes_far_coefficients<SCALE, BYTES>(
+                        plane[f], pitch[f], adm.input_width, adm.input_height, adm.batch.bit_depth, from_x, from_y);
+#pragma unroll
+                    for (int band = 0; band < VMAFGPU__BANDS; band++)
+                        coefficient[f][band] =
+                            SCALE ? (uint32_t)far.v[band] : (uint32_t)far.v[band] << 16 ^ 0x80000000u;
+                }
+            }
+            SlopesPixel pixel;
+            if constexpr (SCALE == 0) {
+                pixel = slopes_pixel_floats(adm, sensitivity, coefficient[0], coefficient[1]);
+            } else {
+                const int32_t o[VMAFGPU__BANDS] = { (int32_t)coefficient[0][0], (int32_t)coefficient[0][1],
+                                                    (int32_t)coefficient[0][2] };
+                const int32_t t[VMAFGPU__BANDS] = { (int32_t)coefficient[1][0], (int32_t)coefficient[1][1],
+                                                    (int32_t)coefficient[1][2] };
+                pixel = adm.fast.plain_limit >= 0
+                            ? slopes_pixel<SCALE, true>(adm.fast, adm.factor, sensitivity, adm.gain_limit, o, t)
+                            : slopes_rare_pixel<SCALE>(adm.factor[0], adm.factor[1], adm.gain_limit, o[0], o[1], o[2],
+                                                       t[0], t[1], t[2]);
+            }
+            /* Row y - 1: derivatives of the cubes. */
+            uint32_t threshold[2];
+#pragma unroll
+            for (int i = 0; i < 2; i++) {
+                const uint32_t own = pixel.of.side[i],
+                               shares = own + shuffle_up_word(own, 1) + shuffle_down_word(own, 1);
+                threshold[i] = walk.shares[0][i] + walk.shares[1][i] + shares + walk.pixel.of.centre[i];
+                walk.shares[0][i] = walk.shares[1][i];
+                walk.shares[1][i] = shares;
+            }
+            float u[2][VMAFGPU__BANDS] = {}, all[2] = {};
+            if (y >= y0) {
+                if (y - 1 == g.top || y - 1 == g.h - g.top)
+                    slopes_set_weights<SCALE>(launch, x, y - 1, walk);
+#pragma unroll
+                for (int i = 0; i < 2; i++) {
+#pragma unroll
+                    for (int band = 0; band < VMAFGPU__BANDS; band++) {
+                        const int shift = SCALE ? 0 : band == 2 ? 12 : 10;
+                        const int32_t rest = (int32_t)(walk.pixel.of.signal[i][band] - (threshold[!i] << shift));
+                        const float masked = (float)(rest > 0 ? rest : 0);
+                        u[i][band] = walk.slope[i][band] * masked * masked;
+                    }
+                    all[i] = u[i][0] + u[i][1] + u[i][2];
+                }
+            }
+            /* Row y - 2: derivatives of the bands. */
+            if (y - 2 >= y0 && y - 2 < end) {
+                float mask[2];
+#pragma unroll
+                for (int i = 0; i < 2; i++) {
+                    float box = walk.all[1][i] + (walk.all[0][i] + all[i]);
+                    if (!is_inside) {
+                        if (y - 2 == vmafgpu__reflect_repeat(-1, g.h)) /* the row above row 0 is a copy of this row */
+                            box += y - 2 ? walk.all[0][i] : walk.all[1][i];
+                        if (y - 2 == g.h - 1)
+                            box += walk.all[1][i];
+                    }
+                    const float left = slopes_left(box), right = slopes_right(box);
+                    float sum = box + (left + right);
+                    if (!is_inside) {
+                        if (x == vmafgpu__reflect_repeat(-1, g.w))
+                            sum += x ? left : box;
+                        if (x == g.w - 1)
+                            sum += box;
+                    }
+                    mask[i] = (sum + walk.all[1][i]) * (1.0f / 30);
+                }
 #pragma unroll
                 for (int band = 0; band < VMAFGPU__BANDS; band++)
-                    coefficient[f][band] = SCALE ? (uint32_t)far.v[band] : (uint32_t)far.v[band] << 16 ^ 0x80000000u;
+                    if (has_output)
+                        slopes_put(out + band * area,
+                                   walk.direction[band] *
+                                       (walk.cube[band] - (walk.impaired & 1u << band ? mask[0] : mask[1])));
+                out += g.w;
             }
-        }
-        SlopesPixel pixel;
-        if constexpr (SCALE == 0) {
-            pixel = slopes_pixel_floats(adm, sensitivity, coefficient[0], coefficient[1]);
-        } else {
-            const int32_t o[VMAFGPU__BANDS] = { (int32_t)coefficient[0][0], (int32_t)coefficient[0][1],
-                                                (int32_t)coefficient[0][2] };
-            const int32_t t[VMAFGPU__BANDS] = { (int32_t)coefficient[1][0], (int32_t)coefficient[1][1],
-                                                (int32_t)coefficient[1][2] };
-            pixel = adm.fast.plain_limit >= 0
-                        ? slopes_pixel<SCALE, true>(adm.fast, adm.factor, sensitivity, adm.gain_limit, o, t)
-                        : slopes_rare_pixel<SCALE>(adm.factor[0], adm.factor[1], adm.gain_limit, o[0], o[1], o[2], t[0],
-                                                   t[1], t[2]);
-        }
-        /* Row y - 1: derivatives of the cubes. */
-        uint32_t threshold[2];
-#pragma unroll
-        for (int i = 0; i < 2; i++) {
-            const uint32_t own = pixel.of.side[i], shares = own + shuffle_up_word(own, 1) + shuffle_down_word(own, 1);
-            threshold[i] = walk.shares[0][i] + walk.shares[1][i] + shares + walk.pixel.of.centre[i];
-            walk.shares[0][i] = walk.shares[1][i];
-            walk.shares[1][i] = shares;
-        }
-        float u[2][VMAFGPU__BANDS] = {}, all[2] = {};
-        if (y >= y0) {
-            if (y - 1 == g.top || y - 1 == g.h - g.top)
-                slopes_set_weights<SCALE>(launch, x, y - 1, walk);
 #pragma unroll
             for (int i = 0; i < 2; i++) {
-#pragma unroll
-                for (int band = 0; band < VMAFGPU__BANDS; band++) {
-                    const int shift = SCALE ? 0 : band == 2 ? 12 : 10;
-                    const int32_t rest = (int32_t)(walk.pixel.of.signal[i][band] - (threshold[!i] << shift));
-                    const float masked = (float)(rest > 0 ? rest : 0);
-                    u[i][band] = walk.slope[i][band] * masked * masked;
-                }
-                all[i] = u[i][0] + u[i][1] + u[i][2];
-            }
-        }
-        /* Row y - 2: derivatives of the bands. */
-        if (y - 2 >= y0) {
-            float mask[2];
-#pragma unroll
-            for (int i = 0; i < 2; i++) {
-                float box = walk.all[1][i] + (walk.all[0][i] + all[i]);
-                if (!is_inside) {
-                    if (y - 2 == vmafgpu__reflect_repeat(-1, g.h)) /* the row above row 0 is a copy of this row */
-                        box += y - 2 ? walk.all[0][i] : walk.all[1][i];
-                    if (y - 2 == g.h - 1)
-                        box += walk.all[1][i];
-                }
-                const float left = slopes_left(box), right = slopes_right(box);
-                float sum = box + (left + right);
-                if (!is_inside) {
-                    if (x == vmafgpu__reflect_repeat(-1, g.w))
-                        sum += x ? left : box;
-                    if (x == g.w - 1)
-                        sum += box;
-                }
-                mask[i] = (sum + walk.all[1][i]) * (1.0f / 30);
+                walk.all[0][i] = walk.all[1][i];
+                walk.all[1][i] = all[i];
             }
 #pragma unroll
-            for (int band = 0; band < VMAFGPU__BANDS; band++)
-                if (has_output)
-                    slopes_put(out + band * area,
-                               walk.direction[band] *
-                                   (walk.cube[band] - (walk.impaired & 1u << band ? mask[0] : mask[1])));
-            out += g.w;
+            for (int band = 0; band < VMAFGPU__BANDS; band++) {
+                walk.cube[band] = walk.pixel.impaired & 1u << band ? u[1][band] : u[0][band];
+                walk.direction[band] = walk.pixel.direction[band];
+            }
+            walk.impaired = walk.pixel.impaired;
+            walk.pixel = pixel;
         }
-#pragma unroll
-        for (int i = 0; i < 2; i++) {
-            walk.all[0][i] = walk.all[1][i];
-            walk.all[1][i] = all[i];
-        }
-#pragma unroll
-        for (int band = 0; band < VMAFGPU__BANDS; band++) {
-            walk.cube[band] = walk.pixel.impaired & 1u << band ? u[1][band] : u[0][band];
-            walk.direction[band] = walk.pixel.direction[band];
-        }
-        walk.impaired = walk.pixel.impaired;
-        walk.pixel = pixel;
-    }
 }
 
 /* ---- ADM: the adjoint of the wavelet ---- */

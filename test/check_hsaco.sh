@@ -76,7 +76,7 @@ vector_registers() {
 }
 
 # These kernels may spill scalar registers. The compiler keeps spilled ones in lanes of vector registers, not in memory.
-may_spill_scalars='vmafgpu_map_slopes$|vmafgpu_slopes_vif_'
+may_spill_scalars='vmafgpu_map_slopes$|vmafgpu_slopes_vif_|vmafgpu_slopes_bands_'
 
 # check_resources TARGET LAUNCHES RESOURCES: LAUNCHES is the output of launches.c, and RESOURCES the output of
 # resources()

@@ -36192,8 +36192,8 @@ static void vmafgpu__begin_slopes(vmafgpu *v, vmafgpu__slot *slot) {
 /* Launches the kernels for the slopes of a batch that need no weights: `terms`, unless the VIF kernels store the terms,
  * and `vif`. With config.live, they can run at the same time as the kernels for the sums, on the second stream (after
  * ADM) and on the third stream. Without config.live, only `terms` of scale 0 can. All batches use the same memory.
- * Therefore, `terms` waits for the kernels `vif` of the previous batch, and `vif` waits until the slopes of the previous
- * batch are complete. */
+ * Therefore, `terms` waits for the kernels `vif` of the previous batch, and `vif` waits until the slopes of the
+ * previous batch are complete. */
 static void vmafgpu__slopes_prepare(vmafgpu *v, vmafgpu__slot *slot) {
     static const int stream_of[VMAFGPU__SCALES] = { 2, 1, 2, 2 };
     vmafgpu__gpu *g = v->gpu;

@@ -95,6 +95,15 @@ check 'one context for scores and slopes: no others' [ "$(grep -c '^{"version"' 
 draw -r "$ref" -d "$dis" --backend cpu --slopes "$work/psnr%d.png" --feature psnr --csv -o "$work/psnr.csv" --debug
 contexts '--feature psnr: a separate context for slopes' 1 '"slopes":true'
 
+# A sample of frame 3 exceeds 10 bits. The motion of frame 2 depends on frame 3, so frame 2 has no score.
+at=$(head -n 1 "$work/dis10.y4m" | wc -c)
+at=$((at + 3 * (6 + 160 * 96 * 3) + 6 + 5000))
+{
+    head -c $at "$work/dis10.y4m"
+    printf '\377\377'
+    tail -c +$((at + 3)) "$work/dis10.y4m"
+} > "$work/invalid.video"
+
 # page NAME: prints a report without what differs from run to run
 page() {
     sed 's/"command":"[^"]*"//; s/"backend":"[^"]*"//; s/"fps":[^,]*//' "$work/$1.html" | cksum
@@ -133,6 +142,11 @@ simulate() { # BACKEND LIBRARY SONAME KERNELS
     check "$backend, --feature psnr: scores" cmp -s "$work/gpu.csv" "$work/psnr.csv"
     same "$backend, --gpu all" -r "$ref" -d "$dis" "$@" --gpu all --slopes "$work/first.png"
     contexts "$backend, --gpu all: slopes on one GPU" 1 "$on_gpu"
+    rm -f "$work"/invalid*.png
+    draw -r "$work/ref10.y4m" -d "$work/invalid.video" "$@" --slopes "$work/invalid%d.png"
+    check "$backend, an invalid sample in frame 3: status" [ $status -eq 1 ]
+    check "$backend, an invalid sample in frame 3: pictures" \
+        [ "$(cd "$work" && echo invalid*.png)" = "invalid0.png invalid1.png" ]
     draw -r "$ref" -d "$dis" "$@" --html "$work/gpu.html"
     contexts "$backend, --html: slopes on the GPU" 1 "$on_gpu"
     check "$backend, --html: the same page" [ "$(page gpu)" = "$(page cpu)" ]

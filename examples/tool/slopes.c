@@ -244,8 +244,9 @@ int tool_collect_slopes(session *all) {
         while (v->waiting > 0 && v->collected < vmafgpu_score_count(v->context)) {
             const int64_t row = v->collected++;
             float *plane = v->planes[0];
-            if (vmafgpu_score_at(v->context, row * step_of(all), &score) == VMAFGPU_OK && score.result == VMAFGPU_OK &&
-                !use_slopes(all, i, row))
+            v->is_cut |=
+                vmafgpu_score_at(v->context, row * step_of(all), &score) != VMAFGPU_OK || score.result != VMAFGPU_OK;
+            if (!v->is_cut && !use_slopes(all, i, row))
                 return 0;
             memmove(v->planes, v->planes + 1, sizeof *v->planes * (size_t)(v->plane_count - 1));
             v->planes[v->plane_count - 1] = plane;

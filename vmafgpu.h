@@ -8229,7 +8229,7 @@ struct vmafgpu__cpu {
     int in_place; /* 1 if frames are read in place, 0 if they are copied to staging_buffer */
     uint8_t *staging_buffer[2];
     size_t row_bytes;    /* bytes per row of staging_buffer and `history` */
-    uint8_t *history[2]; /* ring of the latest references; the next one is written to index `current` */
+    uint8_t *history[3]; /* ring of the latest references; the next one is written to index `current` */
     int ring, current;
     vmafgpu__plane vif[VMAFGPU__SCALES][2]; /* pictures of scales 1..3 (0 is unused) */
     void *adm[VMAFGPU__SCALES][2];          /* low-pass bands: 16 bits at scale 0, 32 bits at scales 1 and 2 */
@@ -14207,11 +14207,12 @@ typedef struct vmafgpu__slopes_functions {
     void (*total)(float weight, const float *a, const float *b, int w, float *out);
 } vmafgpu__slopes_functions;
 
-/* The working memory of one thread. */
+/* The working memory of one thread. The members that are used for the terms of VIF share memory with the others:
+ * vif_scratch, `ring`, `filtered` and `line`. Only `zero` is used by both. */
 typedef struct vmafgpu__slopes_worker {
     void *vif_scratch, *adm_scratch;
-    unsigned char *lines;              /* all lines below are in one piece of memory, which is zeroed for each strip */
-    size_t lines_size, vif_lines_size; /* vif_lines_size: size of the lines for the terms of VIF, which come first */
+    unsigned char *lines;              /* the lines and adm_scratch, which are zeroed for each strip */
+    size_t lines_size, vif_lines_size; /* vif_lines_size: of the lines for the terms of VIF */
     float *ring[VMAFGPU__SLOPES_VIF][VMAFGPU__SLOPES_ROWS], *filtered[VMAFGPU__SLOPES_VIF];
     float *line[VMAFGPU__SLOPES_VIF][VMAFGPU__SLOPES_GROUP], *zero, *up, *wide, *more, *box;
     vmafgpu__vif_sums sums; /* of the rows that this thread has processed */
@@ -14236,6 +14237,7 @@ typedef struct vmafgpu__slopes {
     unsigned char *out;
     ptrdiff_t pitch;
     int uses_vif;                 /* whether the model uses VIF */
+    int keeps_luma;               /* whether only the luma of waiting pairs is kept, and the rest is recomputed */
     int with_sums;                /* whether the statistics of VIF are also added to the sums of the pair */
     int scale, rows, count, next; /* rows per strip, number of strips, and index of the next one to claim (atomic) */
     vmafgpu__slopes_worker *workers;
@@ -14262,11 +14264,12 @@ static ptrdiff_t vmafgpu__slopes_pitch_of(int w) {
 
 static void vmafgpu__slopes_worker_layout(vmafgpu__carver *c, const vmafgpu *v, vmafgpu__slopes_worker *k) {
     const int w = v->config.width, half = (w + 1) / 2;
-    const int all = (int)(v->cpu->functions->slopes->phases * vmafgpu__slopes_pitch_of(w));
-    k->vif_scratch = vmafgpu__carve(c, v->cpu->functions->vif->scratch_size(w, 1, 0));
-    k->adm_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(w, 1, 1));
+    const int phases = v->cpu->functions->slopes->phases;
+    const int all = phases == 1 ? w : (int)(phases * vmafgpu__slopes_pitch_of(w));
     k->lines = (unsigned char *)vmafgpu__carve(c, 0);
     const uint64_t first = c->used;
+    k->zero = vmafgpu__slopes_line(c, all);
+    const uint64_t shared = c->used;
     for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++) {
         for (int y = 0; y < VMAFGPU__SLOPES_ROWS; y++)
             k->ring[i][y] = vmafgpu__slopes_line(c, all);
@@ -14274,8 +14277,10 @@ static void vmafgpu__slopes_worker_layout(vmafgpu__carver *c, const vmafgpu *v, 
         for (int y = 0; y < VMAFGPU__SLOPES_GROUP; y++)
             k->line[i][y] = vmafgpu__slopes_line(c, all);
     }
-    k->zero = vmafgpu__slopes_line(c, all);
     k->vif_lines_size = (size_t)(c->used - first);
+    k->vif_scratch = vmafgpu__carve(c, v->cpu->functions->vif->scratch_size(w, 1, 0));
+    const uint64_t vif_end = c->used;
+    c->used = shared;
     for (int i = 0; i < 2; i++)
         k->mask[i] = vmafgpu__slopes_line(c, half);
     k->more = vmafgpu__slopes_line(c, w);
@@ -14296,7 +14301,9 @@ static void vmafgpu__slopes_worker_layout(vmafgpu__carver *c, const vmafgpu *v, 
                 k->cube[y][which][b] = vmafgpu__slopes_line(c, half);
         }
     }
+    k->adm_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(w, 1, 1));
     k->lines_size = (size_t)(c->used - first);
+    c->used = c->used > vif_end ? c->used : vif_end;
 }
 
 /* Lays out the memory of a context. If c->base is NULL, only computes the size. */
@@ -14305,7 +14312,7 @@ static vmafgpu__slopes *vmafgpu__slopes_layout(vmafgpu__carver *c, const vmafgpu
     vmafgpu__slopes_worker unused;
     vmafgpu__slopes *to = s ? s : &sizes;
     to->vif[0] = to->adm[0] = NULL;
-    to->uses_vif = to->with_sums = 0;
+    to->uses_vif = to->keeps_luma = to->with_sums = 0;
     for (int i = 1; i < VMAFGPU__SCALES; i++) {
         to->vif[i] = vmafgpu__slopes_plane(c, v->config.width >> i, v->config.height >> i);
         to->adm[i] = vmafgpu__slopes_plane(c, vmafgpu__adm_size(v->config.width, i - 1),
@@ -14839,9 +14846,10 @@ static void vmafgpu__slopes_task(void *arg, int index) {
     }
 }
 
-/* Runs a task on all threads for a scale with up to h rows. */
+/* Runs a task on all threads for a scale with up to h rows. If config.parallel_for skips tasks, this thread runs them if
+ * `always` is set; otherwise the function fails. */
 static vmafgpu_result vmafgpu__slopes_scale(vmafgpu *v, vmafgpu__slopes *s, int scale, int h,
-                                            void (*task)(void *arg, int index)) {
+                                            void (*task)(void *arg, int index), int always) {
     /* Strips of few rows are slow, because rows next to a strip are computed twice. A single thread uses one strip. */
     const int strips = v->config.threads > 1 ? 2 * v->config.threads : 1;
     const int rows = vmafgpu__divide_up(h, 2 * strips) * 2;
@@ -14849,12 +14857,17 @@ static vmafgpu_result vmafgpu__slopes_scale(vmafgpu *v, vmafgpu__slopes *s, int 
     s->next = 0;
     s->rows = rows < VMAFGPU__SLOPES_STRIP ? VMAFGPU__SLOPES_STRIP : rows;
     s->count = vmafgpu__divide_up(h, s->rows);
-    return vmafgpu__run(v, task, s);
+    const vmafgpu_result result = vmafgpu__run(v, task, s);
+    if (result == VMAFGPU_OK || !always)
+        return result;
+    task(s, 0);
+    return VMAFGPU_OK;
 }
 
 /* Computes the terms of VIF for the pair whose planes the CPU backend holds. Writes the terms of scale 0 to `out`. If
- * `sums` is not NULL, also computes the pictures of the smaller scales, and adds the statistics to `sums`. */
-static vmafgpu_result vmafgpu__slopes_terms(vmafgpu *v, vmafgpu__slopes *s, vmafgpu__sums *sums, void *out,
+ * `sums` is not NULL, also computes the pictures of the smaller scales, and adds the statistics to `sums`. See
+ * vmafgpu__slopes_scale() for `always`. */
+static vmafgpu_result vmafgpu__slopes_terms(vmafgpu *v, vmafgpu__slopes *s, vmafgpu__sums *sums, int always, void *out,
                                             ptrdiff_t pitch) {
     vmafgpu_result result = VMAFGPU_OK;
     s->v = v;
@@ -14865,7 +14878,7 @@ static vmafgpu_result vmafgpu__slopes_terms(vmafgpu *v, vmafgpu__slopes *s, vmaf
     for (int i = 0; i < VMAFGPU__SCALES && s->uses_vif && result == VMAFGPU_OK; i++) {
         for (int k = 0; k < v->config.threads; k++)
             memset(&s->workers[k].sums, 0, sizeof s->workers[k].sums);
-        result = vmafgpu__slopes_scale(v, s, i, v->config.height >> i, vmafgpu__slopes_terms_task);
+        result = vmafgpu__slopes_scale(v, s, i, v->config.height >> i, vmafgpu__slopes_terms_task, always);
         for (int k = 0; k < v->config.threads && sums; k++)
             vmafgpu__vif_add_sums(&sums->vif[i], &s->workers[k].sums, v->plan.vif_variants);
     }
@@ -14874,7 +14887,7 @@ static vmafgpu_result vmafgpu__slopes_terms(vmafgpu *v, vmafgpu__slopes *s, vmaf
 
 /* Computes the slopes for the pair whose planes the CPU backend holds. The terms must have been computed. slopes:
  * derivatives with respect to the sums. adm_unit: factors by which the sums of cubes are multiplied; NULL without ADM.
- * If config.parallel_for skips tasks, this thread runs them if `always` is set; otherwise the function fails. */
+ * See vmafgpu__slopes_scale() for `always`. */
 static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const double *slopes,
                                           const double (*adm_unit)[VMAFGPU__BANDS], int always, void *out,
                                           ptrdiff_t pitch) {
@@ -14899,11 +14912,7 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
     }
     for (int i = VMAFGPU__SCALES - 1; i >= 0 && result == VMAFGPU_OK; i--) {
         const int h = i ? vmafgpu__adm_size(v->config.height, i - 1) : v->config.height;
-        result = vmafgpu__slopes_scale(v, s, i, h, vmafgpu__slopes_task);
-        if (result != VMAFGPU_OK && always) {
-            vmafgpu__slopes_task(s, 0);
-            result = VMAFGPU_OK;
-        }
+        result = vmafgpu__slopes_scale(v, s, i, h, vmafgpu__slopes_task, always);
     }
     return result;
 }
@@ -27315,6 +27324,19 @@ static void vmafgpu__frame_task(void *arg, int index) {
         vmafgpu__work_off(v, &v->cpu->chains, index);
 }
 
+/* Runs the chains that are wanted. */
+static vmafgpu_result vmafgpu__run_chains(vmafgpu *v, const int *wanted) {
+    vmafgpu__cpu *cpu = v->cpu;
+    for (int k = 0; k < VMAFGPU__CHAINS; k++) {
+        vmafgpu__chain *chain = &cpu->chains.chain[k];
+        chain->limit = wanted[k] ? chain->count : 0;
+        chain->next = 0;
+        memset(chain->done, 0, (size_t)chain->count * sizeof *chain->done);
+    }
+    cpu->chains.is_stopped = 0;
+    return vmafgpu__run(v, vmafgpu__frame_task, v);
+}
+
 /* Runs the chains that read only the reference, which is pair[0]. If `with_pair` is set, also runs the chains that read
  * the distorted frames of all members; those of VIF only if `has_terms` is 0. */
 static vmafgpu_result vmafgpu__run_frame(vmafgpu *v, int with_pair, int has_terms) {
@@ -27329,14 +27351,7 @@ static vmafgpu_result vmafgpu__run_frame(vmafgpu *v, int with_pair, int has_term
     wanted[VMAFGPU__CHECK] = cpu->check[0].data != NULL;
     for (int i = 0; i < cpu->member_count; i++)
         wanted[VMAFGPU__CHECK] |= cpu->members[i]->check[1].data != NULL;
-    for (int k = 0; k < VMAFGPU__CHAINS; k++) {
-        vmafgpu__chain *chain = &cpu->chains.chain[k];
-        chain->limit = wanted[k] ? chain->count : 0;
-        chain->next = 0;
-        memset(chain->done, 0, (size_t)chain->count * sizeof *chain->done);
-    }
-    cpu->chains.is_stopped = 0;
-    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__frame_task, v);
+    const vmafgpu_result result = vmafgpu__run_chains(v, wanted);
     return result == VMAFGPU_OK && cpu->chains.is_stopped ? VMAFGPU_ERROR_FRAME : result;
 }
 
@@ -27557,7 +27572,7 @@ static int vmafgpu__has_terms(const vmafgpu__cpu *cpu, const vmafgpu__job *job) 
     (void)cpu, (void)job;
     return 0;
 #else
-    return job->slopes.samples && cpu->slopes && cpu->slopes->uses_vif;
+    return job->slopes.samples && cpu->slopes && cpu->slopes->uses_vif && !cpu->slopes->keeps_luma;
 #endif
 }
 
@@ -27567,7 +27582,8 @@ static vmafgpu_result vmafgpu__run_terms(vmafgpu *v, const vmafgpu__job *job) {
     return VMAFGPU_OK;
 #else
     memcpy(v->cpu->slopes->luma, v->cpu->pair, sizeof v->cpu->pair);
-    return vmafgpu__slopes_terms(v, v->cpu->slopes, &v->cpu->workers[0].sums, job->slopes.samples, job->slopes.pitch);
+    return vmafgpu__slopes_terms(v, v->cpu->slopes, &v->cpu->workers[0].sums, 0, job->slopes.samples,
+                                 job->slopes.pitch);
 #endif
 }
 
@@ -27835,6 +27851,8 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
                      !v->config.map_block_size; /* edits and maps need a copy */
     head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
     head->ring = v->plan.motion[1] ? 2 : v->plan.motion[0];
+    /* The slopes of a pair also need the reference of this pair, after the two references that follow. */
+    head->ring += v->plan.motion[1] && v->config.slopes && !v->config.live;
     for (int i = 0; i < head->ring; i++)
         head->history[i] = (uint8_t *)vmafgpu__carve(c, (uint64_t)head->row_bytes * (uint64_t)h);
     for (int i = 0; i < 2 && !head->in_place; i++)
@@ -33548,7 +33566,9 @@ typedef struct vmafgpu__editor {
 } vmafgpu__editor;
 
 /* A pair whose slopes are requested and whose score depends on later references. While the pair waits, `luma`,
- * `adm` and `vif` are its planes, and the CPU backend uses other planes. */
+ * `adm` and `vif` are its planes, and the CPU backend uses other planes. If two pairs can wait, this would need too much
+ * memory. Then luma[0] is in the history, and `adm` and `vif` are NULL: the planes of the backend are recomputed. This
+ * takes little time compared with the other features of models with which two pairs wait, such as cambi. */
 typedef struct vmafgpu__waiting_pair {
     vmafgpu__wanted_slopes wanted;
     int64_t index; /* of the frame */
@@ -33580,6 +33600,7 @@ struct vmafgpu__edits {
     vmafgpu__slopes *by_sample;       /* NULL without config.slopes */
     vmafgpu__waiting_pair waiting[2]; /* in the order of their frames */
     int waiting_count;
+    vmafgpu__sums pushed; /* of the pair that was pushed last; only if by_sample->keeps_luma is set */
     int size, across;
     uint16_t *log_table; /* used by the plain C code of VIF */
 };
@@ -34432,7 +34453,7 @@ static vmafgpu_result vmafgpu__edits_base_slopes(vmafgpu *v, float *slopes, ptrd
     for (int f = 0; f < 2; f++)
         v->edits->by_sample->luma[f] =
             v->cpu->in_place ? v->cpu->pair[f] : vmafgpu__own_view(v->cpu, v->cpu->staging_buffer[f]);
-    const vmafgpu_result result = vmafgpu__slopes_terms(v, v->edits->by_sample, NULL, slopes, pitch);
+    const vmafgpu_result result = vmafgpu__slopes_terms(v, v->edits->by_sample, NULL, 0, slopes, pitch);
     return result == VMAFGPU_OK ? vmafgpu__edits_sample_slopes(v, 0, slopes, pitch) : result;
 }
 
@@ -34630,15 +34651,16 @@ static int vmafgpu__most_waiting(const vmafgpu *v) {
     return most < MOST ? most : MOST;
 }
 
-/* Lays out a second set of the planes of the CPU backend. */
-static void vmafgpu__carve_waiting_pair(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__waiting_pair *pair) {
+/* Lays out the planes of a waiting pair. */
+static void vmafgpu__carve_waiting_pair(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__waiting_pair *pair,
+                                        int keeps_luma) {
     const int w = v->config.width, h = v->config.height;
-    for (int f = 0; f < 2; f++) {
+    for (int f = keeps_luma; f < 2; f++) {
         pair->luma[f] = (uint8_t *)vmafgpu__carve(c, (uint64_t)v->cpu->row_bytes * (uint64_t)h);
-        for (int s = 0; s + 1 < VMAFGPU__SCALES && v->plan.adm_variants; s++)
+        for (int s = 0; s + 1 < VMAFGPU__SCALES && v->plan.adm_variants && !keeps_luma; s++)
             pair->adm[s][f] = vmafgpu__carve_band(c, w, h, s);
     }
-    for (int s = 1; s < VMAFGPU__SCALES; s++)
+    for (int s = 1; s < VMAFGPU__SCALES && !keeps_luma; s++)
         pair->vif[s] = vmafgpu__slopes_plane(c, w >> s, h >> s);
 }
 
@@ -34689,8 +34711,9 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
     }
     if (v->config.slopes && v->cpu)
         x->by_sample = vmafgpu__slopes_layout(c, v);
-    for (int i = 0; i < vmafgpu__most_waiting(v); i++)
-        vmafgpu__carve_waiting_pair(v, c, &x->waiting[i]);
+    const int most_waiting = vmafgpu__most_waiting(v);
+    for (int i = 0; i < most_waiting; i++)
+        vmafgpu__carve_waiting_pair(v, c, &x->waiting[i], most_waiting > 1);
     if (v->edits_on_gpu)
         v->edits_on_gpu->carve(v, c);
 }
@@ -34759,6 +34782,7 @@ static void vmafgpu__edits_open_slopes(vmafgpu *v) {
         s->adm_variant = v->plan.adm[x->adm->variant];
     for (int i = 0; i < x->smooth.inputs; i++)
         s->uses_vif |= x->smooth.input[i].kind == VMAFGPU__SMOOTH_VIF;
+    s->keeps_luma = vmafgpu__most_waiting(v) > 1;
     v->cpu->slopes = v->edits_on_gpu ? NULL : s;
 }
 
@@ -34836,17 +34860,41 @@ static void vmafgpu__keep_luma(const vmafgpu *v, int frame, uint8_t *to) {
         memcpy(to + (size_t)y * v->cpu->row_bytes, view->data + y * view->pitch, row);
 }
 
+/* Computes the low-pass bands of ADM and the terms of VIF of a waiting pair whose luma by_sample->luma refers to. */
+static void vmafgpu__slopes_recompute(vmafgpu *v, const vmafgpu__wanted_slopes *wanted) {
+    vmafgpu__cpu *cpu = v->cpu;
+    vmafgpu__slopes *s = v->edits->by_sample;
+    vmafgpu__view pair[2];
+    int chains[VMAFGPU__CHAINS] = { 0 };
+    memcpy(pair, cpu->pair, sizeof pair);
+    memcpy(cpu->pair, s->luma, sizeof pair);
+    vmafgpu__begin(v, 1);
+    for (int i = 0; i + 1 < VMAFGPU__SCALES; i++)
+        chains[VMAFGPU__ADM_CHAIN + i] = 1;
+    if (vmafgpu__run_chains(v, chains) != VMAFGPU_OK) /* config.parallel_for skipped tasks */
+        vmafgpu__frame_task(v, 0);
+    (void)vmafgpu__slopes_terms(v, s, &cpu->workers[0].sums, 1, wanted->samples, wanted->pitch);
+    memcpy(cpu->pair, pair, sizeof pair);
+}
+
 /* Computes the slopes of all waiting pairs whose scores have become ready. */
 static void vmafgpu__slopes_advance(vmafgpu *v) {
     vmafgpu__edits *x = v->edits;
+    const int keeps_luma = x && v->cpu && v->cpu->slopes && v->cpu->slopes->keeps_luma;
+    if (keeps_luma)
+        vmafgpu__add_workers(v, v->cpu, &x->pushed);
     while (x && x->waiting_count && x->waiting[0].index < vmafgpu__ready(v)) {
         const vmafgpu__waiting_pair pair = x->waiting[0];
         x->base = pair.sums;
-        vmafgpu__exchange_planes(v->cpu, &x->waiting[0]);
         for (int f = 0; f < 2; f++)
             x->by_sample->luma[f] = vmafgpu__own_view(v->cpu, pair.luma[f]);
+        if (keeps_luma)
+            vmafgpu__slopes_recompute(v, &pair.wanted);
+        else
+            vmafgpu__exchange_planes(v->cpu, &x->waiting[0]);
         vmafgpu__slopes_pair(v, pair.index, &pair.wanted);
-        vmafgpu__exchange_planes(v->cpu, &x->waiting[0]);
+        if (!keeps_luma)
+            vmafgpu__exchange_planes(v->cpu, &x->waiting[0]);
         if (--x->waiting_count) { /* the planes of the first pair are free now */
             x->waiting[0] = x->waiting[1];
             x->waiting[1] = pair;
@@ -34857,7 +34905,8 @@ static void vmafgpu__slopes_advance(vmafgpu *v) {
 /* Computes the requested slopes of the pair that was pushed last, or lets the pair wait until its score is ready. */
 static void vmafgpu__slopes_pushed(vmafgpu *v, int64_t index, const vmafgpu__wanted_slopes *wanted) {
     vmafgpu__edits *x = v->edits;
-    if (index < vmafgpu__ready(v)) {
+    const int keeps_luma = x->by_sample->keeps_luma;
+    if (index < vmafgpu__ready(v) && !keeps_luma) {
         memcpy(x->by_sample->luma, v->cpu->pair, sizeof v->cpu->pair);
         vmafgpu__add_workers(v, v->cpu, &x->base);
         vmafgpu__slopes_pair(v, index, wanted);
@@ -34866,10 +34915,16 @@ static void vmafgpu__slopes_pushed(vmafgpu *v, int64_t index, const vmafgpu__wan
     vmafgpu__waiting_pair *pair = &x->waiting[x->waiting_count++];
     pair->wanted = *wanted;
     pair->index = index;
+    for (int f = keeps_luma; f < 2; f++)
+        vmafgpu__keep_luma(v, f, pair->luma[f]);
+    if (keeps_luma) {
+        pair->luma[0] = v->cpu->history[(v->cpu->current + v->cpu->ring - 1) % v->cpu->ring];
+        pair->sums = x->pushed;
+        vmafgpu__slopes_advance(v);
+        return;
+    }
     vmafgpu__add_workers(v, v->cpu, &pair->sums);
     vmafgpu__exchange_planes(v->cpu, pair);
-    for (int f = 0; f < 2; f++)
-        vmafgpu__keep_luma(v, f, pair->luma[f]);
 }
 
 static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {

@@ -14237,7 +14237,7 @@ typedef struct vmafgpu__slopes {
     unsigned char *out;
     ptrdiff_t pitch;
     int uses_vif;                 /* whether the model uses VIF */
-    int keeps_luma;               /* whether only the luma of waiting pairs is kept, and the rest is recomputed */
+    int repeats_vif;              /* whether the terms of VIF are computed when the score is ready, not in advance */
     int with_sums;                /* whether the statistics of VIF are also added to the sums of the pair */
     int scale, rows, count, next; /* rows per strip, number of strips, and index of the next one to claim (atomic) */
     vmafgpu__slopes_worker *workers;
@@ -14312,7 +14312,7 @@ static vmafgpu__slopes *vmafgpu__slopes_layout(vmafgpu__carver *c, const vmafgpu
     vmafgpu__slopes_worker unused;
     vmafgpu__slopes *to = s ? s : &sizes;
     to->vif[0] = to->adm[0] = NULL;
-    to->uses_vif = to->keeps_luma = to->with_sums = 0;
+    to->uses_vif = to->repeats_vif = to->with_sums = 0;
     for (int i = 1; i < VMAFGPU__SCALES; i++) {
         to->vif[i] = vmafgpu__slopes_plane(c, v->config.width >> i, v->config.height >> i);
         to->adm[i] = vmafgpu__slopes_plane(c, vmafgpu__adm_size(v->config.width, i - 1),
@@ -27324,19 +27324,6 @@ static void vmafgpu__frame_task(void *arg, int index) {
         vmafgpu__work_off(v, &v->cpu->chains, index);
 }
 
-/* Runs the chains that are wanted. */
-static vmafgpu_result vmafgpu__run_chains(vmafgpu *v, const int *wanted) {
-    vmafgpu__cpu *cpu = v->cpu;
-    for (int k = 0; k < VMAFGPU__CHAINS; k++) {
-        vmafgpu__chain *chain = &cpu->chains.chain[k];
-        chain->limit = wanted[k] ? chain->count : 0;
-        chain->next = 0;
-        memset(chain->done, 0, (size_t)chain->count * sizeof *chain->done);
-    }
-    cpu->chains.is_stopped = 0;
-    return vmafgpu__run(v, vmafgpu__frame_task, v);
-}
-
 /* Runs the chains that read only the reference, which is pair[0]. If `with_pair` is set, also runs the chains that read
  * the distorted frames of all members; those of VIF only if `has_terms` is 0. */
 static vmafgpu_result vmafgpu__run_frame(vmafgpu *v, int with_pair, int has_terms) {
@@ -27351,7 +27338,14 @@ static vmafgpu_result vmafgpu__run_frame(vmafgpu *v, int with_pair, int has_term
     wanted[VMAFGPU__CHECK] = cpu->check[0].data != NULL;
     for (int i = 0; i < cpu->member_count; i++)
         wanted[VMAFGPU__CHECK] |= cpu->members[i]->check[1].data != NULL;
-    const vmafgpu_result result = vmafgpu__run_chains(v, wanted);
+    for (int k = 0; k < VMAFGPU__CHAINS; k++) {
+        vmafgpu__chain *chain = &cpu->chains.chain[k];
+        chain->limit = wanted[k] ? chain->count : 0;
+        chain->next = 0;
+        memset(chain->done, 0, (size_t)chain->count * sizeof *chain->done);
+    }
+    cpu->chains.is_stopped = 0;
+    const vmafgpu_result result = vmafgpu__run(v, vmafgpu__frame_task, v);
     return result == VMAFGPU_OK && cpu->chains.is_stopped ? VMAFGPU_ERROR_FRAME : result;
 }
 
@@ -27572,7 +27566,7 @@ static int vmafgpu__has_terms(const vmafgpu__cpu *cpu, const vmafgpu__job *job) 
     (void)cpu, (void)job;
     return 0;
 #else
-    return job->slopes.samples && cpu->slopes && cpu->slopes->uses_vif && !cpu->slopes->keeps_luma;
+    return job->slopes.samples && cpu->slopes && cpu->slopes->uses_vif && !cpu->slopes->repeats_vif;
 #endif
 }
 
@@ -33567,8 +33561,7 @@ typedef struct vmafgpu__editor {
 
 /* A pair whose slopes are requested and whose score depends on later references. While the pair waits, `luma`,
  * `adm` and `vif` are its planes, and the CPU backend uses other planes. If two pairs can wait, this would need too much
- * memory. Then luma[0] is in the history, and `adm` and `vif` are NULL: the planes of the backend are recomputed. This
- * takes little time compared with the other features of models with which two pairs wait, such as cambi. */
+ * memory: then luma[0] is in the history, and the terms of VIF are computed when the score is ready. */
 typedef struct vmafgpu__waiting_pair {
     vmafgpu__wanted_slopes wanted;
     int64_t index; /* of the frame */
@@ -33600,7 +33593,6 @@ struct vmafgpu__edits {
     vmafgpu__slopes *by_sample;       /* NULL without config.slopes */
     vmafgpu__waiting_pair waiting[2]; /* in the order of their frames */
     int waiting_count;
-    vmafgpu__sums pushed; /* of the pair that was pushed last; only if by_sample->keeps_luma is set */
     int size, across;
     uint16_t *log_table; /* used by the plain C code of VIF */
 };
@@ -34653,14 +34645,15 @@ static int vmafgpu__most_waiting(const vmafgpu *v) {
 
 /* Lays out the planes of a waiting pair. */
 static void vmafgpu__carve_waiting_pair(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__waiting_pair *pair,
-                                        int keeps_luma) {
+                                        int repeats_vif) {
     const int w = v->config.width, h = v->config.height;
-    for (int f = keeps_luma; f < 2; f++) {
-        pair->luma[f] = (uint8_t *)vmafgpu__carve(c, (uint64_t)v->cpu->row_bytes * (uint64_t)h);
-        for (int s = 0; s + 1 < VMAFGPU__SCALES && v->plan.adm_variants && !keeps_luma; s++)
+    for (int f = 0; f < 2; f++) {
+        if (f || !repeats_vif)
+            pair->luma[f] = (uint8_t *)vmafgpu__carve(c, (uint64_t)v->cpu->row_bytes * (uint64_t)h);
+        for (int s = 0; s + 1 < VMAFGPU__SCALES && v->plan.adm_variants; s++)
             pair->adm[s][f] = vmafgpu__carve_band(c, w, h, s);
     }
-    for (int s = 1; s < VMAFGPU__SCALES && !keeps_luma; s++)
+    for (int s = 1; s < VMAFGPU__SCALES && !repeats_vif; s++)
         pair->vif[s] = vmafgpu__slopes_plane(c, w >> s, h >> s);
 }
 
@@ -34782,7 +34775,7 @@ static void vmafgpu__edits_open_slopes(vmafgpu *v) {
         s->adm_variant = v->plan.adm[x->adm->variant];
     for (int i = 0; i < x->smooth.inputs; i++)
         s->uses_vif |= x->smooth.input[i].kind == VMAFGPU__SMOOTH_VIF;
-    s->keeps_luma = vmafgpu__most_waiting(v) > 1;
+    s->repeats_vif = vmafgpu__most_waiting(v) > 1;
     v->cpu->slopes = v->edits_on_gpu ? NULL : s;
 }
 
@@ -34829,7 +34822,8 @@ static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
     (void)vmafgpu__edits_map(v, v->config.map_block_size, NULL, v->map.shares, 1);
 }
 
-/* Exchanges the planes of the CPU backend with those of a waiting pair, except for luma. */
+/* Exchanges the planes of the CPU backend with those of a waiting pair, except for luma. Terms
+ * are exchanged unless they are computed later. */
 static void vmafgpu__exchange_planes(vmafgpu__cpu *cpu, vmafgpu__waiting_pair *pair) {
     for (int f = 0; f < 2; f++) {
         for (int s = 1; s < VMAFGPU__SCALES; s++) {
@@ -34838,7 +34832,7 @@ static void vmafgpu__exchange_planes(vmafgpu__cpu *cpu, vmafgpu__waiting_pair *p
             pair->adm[s - 1][f] = adm;
         }
     }
-    for (int s = 1; s < VMAFGPU__SCALES; s++) {
+    for (int s = 1; s < VMAFGPU__SCALES && !cpu->slopes->repeats_vif; s++) {
         float *const vif = cpu->slopes->vif[s];
         cpu->slopes->vif[s] = pair->vif[s];
         pair->vif[s] = vif;
@@ -34860,41 +34854,19 @@ static void vmafgpu__keep_luma(const vmafgpu *v, int frame, uint8_t *to) {
         memcpy(to + (size_t)y * v->cpu->row_bytes, view->data + y * view->pitch, row);
 }
 
-/* Computes the low-pass bands of ADM and the terms of VIF of a waiting pair whose luma by_sample->luma refers to. */
-static void vmafgpu__slopes_recompute(vmafgpu *v, const vmafgpu__wanted_slopes *wanted) {
-    vmafgpu__cpu *cpu = v->cpu;
-    vmafgpu__slopes *s = v->edits->by_sample;
-    vmafgpu__view pair[2];
-    int chains[VMAFGPU__CHAINS] = { 0 };
-    memcpy(pair, cpu->pair, sizeof pair);
-    memcpy(cpu->pair, s->luma, sizeof pair);
-    vmafgpu__begin(v, 1);
-    for (int i = 0; i + 1 < VMAFGPU__SCALES; i++)
-        chains[VMAFGPU__ADM_CHAIN + i] = 1;
-    if (vmafgpu__run_chains(v, chains) != VMAFGPU_OK) /* config.parallel_for skipped tasks */
-        vmafgpu__frame_task(v, 0);
-    (void)vmafgpu__slopes_terms(v, s, &cpu->workers[0].sums, 1, wanted->samples, wanted->pitch);
-    memcpy(cpu->pair, pair, sizeof pair);
-}
-
 /* Computes the slopes of all waiting pairs whose scores have become ready. */
 static void vmafgpu__slopes_advance(vmafgpu *v) {
     vmafgpu__edits *x = v->edits;
-    const int keeps_luma = x && v->cpu && v->cpu->slopes && v->cpu->slopes->keeps_luma;
-    if (keeps_luma)
-        vmafgpu__add_workers(v, v->cpu, &x->pushed);
     while (x && x->waiting_count && x->waiting[0].index < vmafgpu__ready(v)) {
         const vmafgpu__waiting_pair pair = x->waiting[0];
-        x->base = pair.sums;
+        vmafgpu__exchange_planes(v->cpu, &x->waiting[0]);
         for (int f = 0; f < 2; f++)
             x->by_sample->luma[f] = vmafgpu__own_view(v->cpu, pair.luma[f]);
-        if (keeps_luma)
-            vmafgpu__slopes_recompute(v, &pair.wanted);
-        else
-            vmafgpu__exchange_planes(v->cpu, &x->waiting[0]);
+        if (x->by_sample->repeats_vif) /* overwrites the pictures of the backend, which nothing needs any more */
+            (void)vmafgpu__slopes_terms(v, x->by_sample, &x->base, 1, pair.wanted.samples, pair.wanted.pitch);
+        x->base = pair.sums;
         vmafgpu__slopes_pair(v, pair.index, &pair.wanted);
-        if (!keeps_luma)
-            vmafgpu__exchange_planes(v->cpu, &x->waiting[0]);
+        vmafgpu__exchange_planes(v->cpu, &x->waiting[0]);
         if (--x->waiting_count) { /* the planes of the first pair are free now */
             x->waiting[0] = x->waiting[1];
             x->waiting[1] = pair;
@@ -34905,26 +34877,24 @@ static void vmafgpu__slopes_advance(vmafgpu *v) {
 /* Computes the requested slopes of the pair that was pushed last, or lets the pair wait until its score is ready. */
 static void vmafgpu__slopes_pushed(vmafgpu *v, int64_t index, const vmafgpu__wanted_slopes *wanted) {
     vmafgpu__edits *x = v->edits;
-    const int keeps_luma = x->by_sample->keeps_luma;
-    if (index < vmafgpu__ready(v) && !keeps_luma) {
+    const int repeats_vif = x->by_sample->repeats_vif;
+    if (index < vmafgpu__ready(v)) {
         memcpy(x->by_sample->luma, v->cpu->pair, sizeof v->cpu->pair);
         vmafgpu__add_workers(v, v->cpu, &x->base);
+        if (repeats_vif)
+            (void)vmafgpu__slopes_terms(v, x->by_sample, NULL, 1, wanted->samples, wanted->pitch);
         vmafgpu__slopes_pair(v, index, wanted);
         return;
     }
     vmafgpu__waiting_pair *pair = &x->waiting[x->waiting_count++];
     pair->wanted = *wanted;
     pair->index = index;
-    for (int f = keeps_luma; f < 2; f++)
-        vmafgpu__keep_luma(v, f, pair->luma[f]);
-    if (keeps_luma) {
-        pair->luma[0] = v->cpu->history[(v->cpu->current + v->cpu->ring - 1) % v->cpu->ring];
-        pair->sums = x->pushed;
-        vmafgpu__slopes_advance(v);
-        return;
-    }
     vmafgpu__add_workers(v, v->cpu, &pair->sums);
     vmafgpu__exchange_planes(v->cpu, pair);
+    if (repeats_vif)
+        pair->luma[0] = v->cpu->history[(v->cpu->current + v->cpu->ring - 1) % v->cpu->ring];
+    for (int f = repeats_vif; f < 2; f++)
+        vmafgpu__keep_luma(v, f, pair->luma[f]);
 }
 
 static vmafgpu_result vmafgpu__edits_finalise(vmafgpu *v) {

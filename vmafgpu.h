@@ -1267,10 +1267,10 @@ typedef struct vmafgpu_config {
                                              vmafgpu_edit_slopes(). Requires a model that uses only adm, vif and motion.
                                              2: also allows v1 models, and computes slopes as if the value of cambi were
                                              constant; with these models, edits and maps are refused. Needs 3 bytes of
-                                             memory per pixel, plus 900 bytes per column and thread. Without `live`,
-                                             each pair that waits for the motion of later references needs another
-                                             5 bytes per pixel, or 7 if samples have more than 8 bits. Up to two pairs
-                                             wait with models for high frame rates (hfr), otherwise one. Slopes on a GPU
+                                             memory per pixel, plus 610 bytes per column and thread. Without `live`,
+                                             pairs wait for the motion of later references, which needs another 5 bytes
+                                             per pixel, or 7 if samples have more than 8 bits. With models for high
+                                             frame rates (hfr), two pairs wait and need 6.5 or 9.5 bytes. Slopes on GPUs
                                              need 27 bytes of device memory per pixel, a single GPU, and a model other
                                              than v1. With AUTO, contexts that do not meet these requirements use the
                                              CPU. On a GPU, `gpu.batch` is always 1. If `live` is 0 and motion is used,

@@ -14846,8 +14846,8 @@ static void vmafgpu__slopes_task(void *arg, int index) {
     }
 }
 
-/* Runs a task on all threads for a scale with up to h rows. If config.parallel_for skips tasks, this thread runs them if
- * `always` is set; otherwise the function fails. */
+/* Runs a task on all threads for a scale with up to h rows. If config.parallel_for skips tasks, this thread runs them
+ * if `always` is set; otherwise the function fails. */
 static vmafgpu_result vmafgpu__slopes_scale(vmafgpu *v, vmafgpu__slopes *s, int scale, int h,
                                             void (*task)(void *arg, int index), int always) {
     /* Strips of few rows are slow, because rows next to a strip are computed twice. A single thread uses one strip. */
@@ -33560,8 +33560,8 @@ typedef struct vmafgpu__editor {
 } vmafgpu__editor;
 
 /* A pair whose slopes are requested and whose score depends on later references. While the pair waits, `luma`,
- * `adm` and `vif` are its planes, and the CPU backend uses other planes. If two pairs can wait, this would need too much
- * memory: then luma[0] is in the history, and the terms of VIF are computed when the score is ready. */
+ * `adm` and `vif` are its planes, and the CPU backend uses other planes. If two pairs can wait, this would need too
+ * much memory: then luma[0] is in the history, and the terms of VIF are computed when the score is ready. */
 typedef struct vmafgpu__waiting_pair {
     vmafgpu__wanted_slopes wanted;
     int64_t index; /* of the frame */

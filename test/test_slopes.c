@@ -784,12 +784,13 @@ static void check_scores(vmafgpu *v, const vmafgpu_config *of, const pushed_clip
     vmafgpu_close(plain);
 }
 
-static void check_pushed(int w, int h, int depth, int is_live, int subsample) {
+static void check_pushed(int w, int h, int depth, int is_live, int subsample, int waits_long) {
     static float expected[MOST];
     static const unsigned masks[] = { ~0u, 0, 16 };
     pushed_clip clip;
     plane planes[PUSHED];
     int is_wanted[PUSHED];
+    const vmafgpu_feature_config five = { "motion", "motion_five_frame_window=true" };
     vmafgpu_model_config m;
     vmafgpu *v = NULL;
     memset(&m, 0, sizeof m);
@@ -802,6 +803,10 @@ static void check_pushed(int w, int h, int depth, int is_live, int subsample) {
     if (depth == 8) {
         narrow(&clip);
         c.bytes_per_sample = 1;
+    }
+    if (waits_long) { /* two pairs wait for this feature */
+        c.features = &five;
+        c.feature_count = 1;
     }
     c.cpumask = masks[below(3)];
     use_threads(&c, below(2) ? 1 : 7);
@@ -817,8 +822,8 @@ static void check_pushed(int w, int h, int depth, int is_live, int subsample) {
             CHECK_INT(vmafgpu_slopes_next(v, NULL, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
         CHECK_INT(vmafgpu_push(v, &clip.reference[i], &clip.distorted[i]), VMAFGPU_OK);
         for (int k = 0; k <= i; k++) {
-            const int is_ready = is_live || k < i;
-            if (is_wanted[k] && is_ready && (k >= i - 1)) {
+            const int is_ready = is_live || k + waits_long < i;
+            if (is_wanted[k] && is_ready && (k >= i - 1 - waits_long)) {
                 expected_slopes(&c, &clip, k, PUSHED, expected);
                 CHECK(plane_has(&planes[k], expected, w, h));
             } else if (!is_wanted[k])
@@ -1241,7 +1246,9 @@ int main(void) {
     check_flat();
     check_call();
     for (int i = 0; i < 8; i++)
-        check_pushed(17 + below(80), 17 + below(160), 8 + below(2) * below(9), i & 1, 1 + (i >> 1 & 1));
+        check_pushed(17 + below(80), 17 + below(160), 8 + below(2) * below(9), i & 1, 1 + (i >> 1 & 1), 0);
+    for (int i = 0; i < 6; i++)
+        check_pushed(17 + below(80), 17 + below(160), 8 + below(2) * below(9), 0, 1 + (i & 1), 1);
     check_waiting(8, UINT64_C(0x7e58c1d400c43e4f));
     check_waiting(10, UINT64_C(0xf5b728d73315c8b3));
     check_requests();

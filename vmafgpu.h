@@ -1267,10 +1267,10 @@ typedef struct vmafgpu_config {
                                              vmafgpu_edit_slopes(). Requires a model that uses only adm, vif and motion.
                                              2: also allows v1 models, and computes slopes as if the value of cambi were
                                              constant; with these models, edits and maps are refused. Needs 3 bytes of
-                                             memory per pixel, plus 900 bytes per column and thread. Without `live`,
-                                             each pair that waits for the motion of later references needs another
-                                             5 bytes per pixel, or 7 if samples have more than 8 bits. Up to two pairs
-                                             wait with models for high frame rates (hfr), otherwise one. Slopes on a GPU
+                                             memory per pixel, plus 610 bytes per column and thread. Without `live`,
+                                             pairs wait for the motion of later references, which needs another 5 bytes
+                                             per pixel, or 7 if samples have more than 8 bits. With models for high
+                                             frame rates (hfr), two pairs wait and need 6.5 or 9.5 bytes. Slopes on GPUs
                                              need 27 bytes of device memory per pixel for each pair of a batch (see
                                              `gpu.batch`), a single GPU, and a model other than v1. With AUTO, contexts
                                              that do not meet these requirements use the CPU. If `live` is 0 and motion
@@ -8263,7 +8263,7 @@ struct vmafgpu__cpu {
     int in_place; /* 1 if frames are read in place, 0 if they are copied to staging_buffer */
     uint8_t *staging_buffer[2];
     size_t row_bytes;    /* bytes per row of staging_buffer and `history` */
-    uint8_t *history[2]; /* ring of the latest references; the next one is written to index `current` */
+    uint8_t *history[3]; /* ring of the latest references; the next one is written to index `current` */
     int ring, current;
     vmafgpu__plane vif[VMAFGPU__SCALES][2]; /* pictures of scales 1..3 (0 is unused) */
     void *adm[VMAFGPU__SCALES][2];          /* low-pass bands: 16 bits at scale 0, 32 bits at scales 1 and 2 */
@@ -14264,11 +14264,12 @@ typedef struct vmafgpu__slopes_functions {
     void (*total)(float weight, const float *a, const float *b, int w, float *out);
 } vmafgpu__slopes_functions;
 
-/* The working memory of one thread. */
+/* The working memory of one thread. The members that are used for the terms of VIF share memory with the others:
+ * vif_scratch, `ring`, `filtered` and `line`. Only `zero` is used by both. */
 typedef struct vmafgpu__slopes_worker {
     void *vif_scratch, *adm_scratch;
-    unsigned char *lines;              /* all lines below are in one piece of memory, which is zeroed for each strip */
-    size_t lines_size, vif_lines_size; /* vif_lines_size: size of the lines for the terms of VIF, which come first */
+    unsigned char *lines;              /* the lines and adm_scratch, which are zeroed for each strip */
+    size_t lines_size, vif_lines_size; /* vif_lines_size: of the lines for the terms of VIF */
     float *ring[VMAFGPU__SLOPES_VIF][VMAFGPU__SLOPES_ROWS], *filtered[VMAFGPU__SLOPES_VIF];
     float *line[VMAFGPU__SLOPES_VIF][VMAFGPU__SLOPES_GROUP], *zero, *up, *wide, *more, *box;
     vmafgpu__vif_sums sums; /* of the rows that this thread has processed */
@@ -14293,6 +14294,7 @@ typedef struct vmafgpu__slopes {
     unsigned char *out;
     ptrdiff_t pitch;
     int uses_vif;                 /* whether the model uses VIF */
+    int repeats_vif;              /* whether the terms of VIF are computed when the score is ready, not in advance */
     int with_sums;                /* whether the statistics of VIF are also added to the sums of the pair */
     int scale, rows, count, next; /* rows per strip, number of strips, and index of the next one to claim (atomic) */
     vmafgpu__slopes_worker *workers;
@@ -14319,11 +14321,12 @@ static ptrdiff_t vmafgpu__slopes_pitch_of(int w) {
 
 static void vmafgpu__slopes_worker_layout(vmafgpu__carver *c, const vmafgpu *v, vmafgpu__slopes_worker *k) {
     const int w = v->config.width, half = (w + 1) / 2;
-    const int all = (int)(v->cpu->functions->slopes->phases * vmafgpu__slopes_pitch_of(w));
-    k->vif_scratch = vmafgpu__carve(c, v->cpu->functions->vif->scratch_size(w, 1, 0));
-    k->adm_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(w, 1, 1));
+    const int phases = v->cpu->functions->slopes->phases;
+    const int all = phases == 1 ? w : (int)(phases * vmafgpu__slopes_pitch_of(w));
     k->lines = (unsigned char *)vmafgpu__carve(c, 0);
     const uint64_t first = c->used;
+    k->zero = vmafgpu__slopes_line(c, all);
+    const uint64_t shared = c->used;
     for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++) {
         for (int y = 0; y < VMAFGPU__SLOPES_ROWS; y++)
             k->ring[i][y] = vmafgpu__slopes_line(c, all);
@@ -14331,8 +14334,10 @@ static void vmafgpu__slopes_worker_layout(vmafgpu__carver *c, const vmafgpu *v, 
         for (int y = 0; y < VMAFGPU__SLOPES_GROUP; y++)
             k->line[i][y] = vmafgpu__slopes_line(c, all);
     }
-    k->zero = vmafgpu__slopes_line(c, all);
     k->vif_lines_size = (size_t)(c->used - first);
+    k->vif_scratch = vmafgpu__carve(c, v->cpu->functions->vif->scratch_size(w, 1, 0));
+    const uint64_t vif_end = c->used;
+    c->used = shared;
     for (int i = 0; i < 2; i++)
         k->mask[i] = vmafgpu__slopes_line(c, half);
     k->more = vmafgpu__slopes_line(c, w);
@@ -14353,7 +14358,9 @@ static void vmafgpu__slopes_worker_layout(vmafgpu__carver *c, const vmafgpu *v, 
                 k->cube[y][which][b] = vmafgpu__slopes_line(c, half);
         }
     }
+    k->adm_scratch = vmafgpu__carve(c, vmafgpu__adm_scratch_size(w, 1, 1));
     k->lines_size = (size_t)(c->used - first);
+    c->used = c->used > vif_end ? c->used : vif_end;
 }
 
 /* Lays out the memory of a context. If c->base is NULL, only computes the size. */
@@ -14362,7 +14369,7 @@ static vmafgpu__slopes *vmafgpu__slopes_layout(vmafgpu__carver *c, const vmafgpu
     vmafgpu__slopes_worker unused;
     vmafgpu__slopes *to = s ? s : &sizes;
     to->vif[0] = to->adm[0] = NULL;
-    to->uses_vif = to->with_sums = 0;
+    to->uses_vif = to->repeats_vif = to->with_sums = 0;
     for (int i = 1; i < VMAFGPU__SCALES; i++) {
         to->vif[i] = vmafgpu__slopes_plane(c, v->config.width >> i, v->config.height >> i);
         to->adm[i] = vmafgpu__slopes_plane(c, vmafgpu__adm_size(v->config.width, i - 1),
@@ -14896,9 +14903,10 @@ static void vmafgpu__slopes_task(void *arg, int index) {
     }
 }
 
-/* Runs a task on all threads for a scale with up to h rows. */
+/* Runs a task on all threads for a scale with up to h rows. If config.parallel_for skips tasks, this thread runs them
+ * if `always` is set; otherwise the function fails. */
 static vmafgpu_result vmafgpu__slopes_scale(vmafgpu *v, vmafgpu__slopes *s, int scale, int h,
-                                            void (*task)(void *arg, int index)) {
+                                            void (*task)(void *arg, int index), int always) {
     /* Strips of few rows are slow, because rows next to a strip are computed twice. A single thread uses one strip. */
     const int strips = v->config.threads > 1 ? 2 * v->config.threads : 1;
     const int rows = vmafgpu__divide_up(h, 2 * strips) * 2;
@@ -14906,12 +14914,17 @@ static vmafgpu_result vmafgpu__slopes_scale(vmafgpu *v, vmafgpu__slopes *s, int 
     s->next = 0;
     s->rows = rows < VMAFGPU__SLOPES_STRIP ? VMAFGPU__SLOPES_STRIP : rows;
     s->count = vmafgpu__divide_up(h, s->rows);
-    return vmafgpu__run(v, task, s);
+    const vmafgpu_result result = vmafgpu__run(v, task, s);
+    if (result == VMAFGPU_OK || !always)
+        return result;
+    task(s, 0);
+    return VMAFGPU_OK;
 }
 
 /* Computes the terms of VIF for the pair whose planes the CPU backend holds. Writes the terms of scale 0 to `out`. If
- * `sums` is not NULL, also computes the pictures of the smaller scales, and adds the statistics to `sums`. */
-static vmafgpu_result vmafgpu__slopes_terms(vmafgpu *v, vmafgpu__slopes *s, vmafgpu__sums *sums, void *out,
+ * `sums` is not NULL, also computes the pictures of the smaller scales, and adds the statistics to `sums`. See
+ * vmafgpu__slopes_scale() for `always`. */
+static vmafgpu_result vmafgpu__slopes_terms(vmafgpu *v, vmafgpu__slopes *s, vmafgpu__sums *sums, int always, void *out,
                                             ptrdiff_t pitch) {
     vmafgpu_result result = VMAFGPU_OK;
     s->v = v;
@@ -14922,7 +14935,7 @@ static vmafgpu_result vmafgpu__slopes_terms(vmafgpu *v, vmafgpu__slopes *s, vmaf
     for (int i = 0; i < VMAFGPU__SCALES && s->uses_vif && result == VMAFGPU_OK; i++) {
         for (int k = 0; k < v->config.threads; k++)
             memset(&s->workers[k].sums, 0, sizeof s->workers[k].sums);
-        result = vmafgpu__slopes_scale(v, s, i, v->config.height >> i, vmafgpu__slopes_terms_task);
+        result = vmafgpu__slopes_scale(v, s, i, v->config.height >> i, vmafgpu__slopes_terms_task, always);
         for (int k = 0; k < v->config.threads && sums; k++)
             vmafgpu__vif_add_sums(&sums->vif[i], &s->workers[k].sums, v->plan.vif_variants);
     }
@@ -14931,7 +14944,7 @@ static vmafgpu_result vmafgpu__slopes_terms(vmafgpu *v, vmafgpu__slopes *s, vmaf
 
 /* Computes the slopes for the pair whose planes the CPU backend holds. The terms must have been computed. slopes:
  * derivatives with respect to the sums. adm_unit: factors by which the sums of cubes are multiplied; NULL without ADM.
- * If config.parallel_for skips tasks, this thread runs them if `always` is set; otherwise the function fails. */
+ * See vmafgpu__slopes_scale() for `always`. */
 static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const double *slopes,
                                           const double (*adm_unit)[VMAFGPU__BANDS], int always, void *out,
                                           ptrdiff_t pitch) {
@@ -14956,11 +14969,7 @@ static vmafgpu_result vmafgpu__slopes_run(vmafgpu *v, vmafgpu__slopes *s, const 
     }
     for (int i = VMAFGPU__SCALES - 1; i >= 0 && result == VMAFGPU_OK; i--) {
         const int h = i ? vmafgpu__adm_size(v->config.height, i - 1) : v->config.height;
-        result = vmafgpu__slopes_scale(v, s, i, h, vmafgpu__slopes_task);
-        if (result != VMAFGPU_OK && always) {
-            vmafgpu__slopes_task(s, 0);
-            result = VMAFGPU_OK;
-        }
+        result = vmafgpu__slopes_scale(v, s, i, h, vmafgpu__slopes_task, always);
     }
     return result;
 }
@@ -27614,7 +27623,7 @@ static int vmafgpu__has_terms(const vmafgpu__cpu *cpu, const vmafgpu__job *job) 
     (void)cpu, (void)job;
     return 0;
 #else
-    return job->slopes.samples && cpu->slopes && cpu->slopes->uses_vif;
+    return job->slopes.samples && cpu->slopes && cpu->slopes->uses_vif && !cpu->slopes->repeats_vif;
 #endif
 }
 
@@ -27624,7 +27633,8 @@ static vmafgpu_result vmafgpu__run_terms(vmafgpu *v, const vmafgpu__job *job) {
     return VMAFGPU_OK;
 #else
     memcpy(v->cpu->slopes->luma, v->cpu->pair, sizeof v->cpu->pair);
-    return vmafgpu__slopes_terms(v, v->cpu->slopes, &v->cpu->workers[0].sums, job->slopes.samples, job->slopes.pitch);
+    return vmafgpu__slopes_terms(v, v->cpu->slopes, &v->cpu->workers[0].sums, 0, job->slopes.samples,
+                                 job->slopes.pitch);
 #endif
 }
 
@@ -27892,6 +27902,8 @@ static void vmafgpu__cpu_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__c
                      !v->config.map_block_size; /* edits and maps need a copy */
     head->row_bytes = vmafgpu__padded(w) * (head->wide ? 2 : 1);
     head->ring = v->plan.motion[1] ? 2 : v->plan.motion[0];
+    /* The slopes of a pair also need the reference of this pair, after the two references that follow. */
+    head->ring += v->plan.motion[1] && v->config.slopes && !v->config.live;
     for (int i = 0; i < head->ring; i++)
         head->history[i] = (uint8_t *)vmafgpu__carve(c, (uint64_t)head->row_bytes * (uint64_t)h);
     for (int i = 0; i < 2 && !head->in_place; i++)
@@ -33677,7 +33689,8 @@ typedef struct vmafgpu__editor {
 } vmafgpu__editor;
 
 /* A pair whose slopes are requested and whose score depends on later references. While the pair waits, `luma`,
- * `adm` and `vif` are its planes, and the CPU backend uses other planes. */
+ * `adm` and `vif` are its planes, and the CPU backend uses other planes. If two pairs can wait, this would need too
+ * much memory: then luma[0] is in the history, and the terms of VIF are computed when the score is ready. */
 typedef struct vmafgpu__waiting_pair {
     vmafgpu__wanted_slopes wanted;
     int64_t index; /* of the frame */
@@ -34561,7 +34574,7 @@ static vmafgpu_result vmafgpu__edits_base_slopes(vmafgpu *v, float *slopes, ptrd
     for (int f = 0; f < 2; f++)
         v->edits->by_sample->luma[f] =
             v->cpu->in_place ? v->cpu->pair[f] : vmafgpu__own_view(v->cpu, v->cpu->staging_buffer[f]);
-    const vmafgpu_result result = vmafgpu__slopes_terms(v, v->edits->by_sample, NULL, slopes, pitch);
+    const vmafgpu_result result = vmafgpu__slopes_terms(v, v->edits->by_sample, NULL, 0, slopes, pitch);
     return result == VMAFGPU_OK ? vmafgpu__edits_sample_slopes(v, 0, slopes, pitch) : result;
 }
 
@@ -34759,15 +34772,17 @@ static int vmafgpu__most_waiting(const vmafgpu *v) {
     return most < MOST ? most : MOST;
 }
 
-/* Lays out a second set of the planes of the CPU backend. */
-static void vmafgpu__carve_waiting_pair(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__waiting_pair *pair) {
+/* Lays out the planes of a waiting pair. */
+static void vmafgpu__carve_waiting_pair(const vmafgpu *v, vmafgpu__carver *c, vmafgpu__waiting_pair *pair,
+                                        int repeats_vif) {
     const int w = v->config.width, h = v->config.height;
     for (int f = 0; f < 2; f++) {
-        pair->luma[f] = (uint8_t *)vmafgpu__carve(c, (uint64_t)v->cpu->row_bytes * (uint64_t)h);
+        if (f || !repeats_vif)
+            pair->luma[f] = (uint8_t *)vmafgpu__carve(c, (uint64_t)v->cpu->row_bytes * (uint64_t)h);
         for (int s = 0; s + 1 < VMAFGPU__SCALES && v->plan.adm_variants; s++)
             pair->adm[s][f] = vmafgpu__carve_band(c, w, h, s);
     }
-    for (int s = 1; s < VMAFGPU__SCALES; s++)
+    for (int s = 1; s < VMAFGPU__SCALES && !repeats_vif; s++)
         pair->vif[s] = vmafgpu__slopes_plane(c, w >> s, h >> s);
 }
 
@@ -34818,8 +34833,9 @@ static void vmafgpu__edits_layout(const vmafgpu *v, vmafgpu__carver *c, vmafgpu_
     }
     if (v->config.slopes && v->cpu)
         x->by_sample = vmafgpu__slopes_layout(c, v);
-    for (int i = 0; i < vmafgpu__most_waiting(v); i++)
-        vmafgpu__carve_waiting_pair(v, c, &x->waiting[i]);
+    const int most_waiting = vmafgpu__most_waiting(v);
+    for (int i = 0; i < most_waiting; i++)
+        vmafgpu__carve_waiting_pair(v, c, &x->waiting[i], most_waiting > 1);
     if (v->edits_on_gpu)
         v->edits_on_gpu->carve(v, c);
 }
@@ -34888,6 +34904,7 @@ static void vmafgpu__edits_open_slopes(vmafgpu *v) {
         s->adm_variant = v->plan.adm[x->adm->variant];
     for (int i = 0; i < x->smooth.inputs; i++)
         s->uses_vif |= x->smooth.input[i].kind == VMAFGPU__SMOOTH_VIF;
+    s->repeats_vif = vmafgpu__most_waiting(v) > 1;
     v->cpu->slopes = v->edits_on_gpu ? NULL : s;
 }
 
@@ -34934,7 +34951,8 @@ static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
     (void)vmafgpu__edits_map(v, v->config.map_block_size, NULL, v->map.shares, 1);
 }
 
-/* Exchanges the planes of the CPU backend with those of a waiting pair, except for luma. */
+/* Exchanges the planes of the CPU backend with those of a waiting pair, except for luma. Terms
+ * are exchanged unless they are computed later. */
 static void vmafgpu__exchange_planes(vmafgpu__cpu *cpu, vmafgpu__waiting_pair *pair) {
     for (int f = 0; f < 2; f++) {
         for (int s = 1; s < VMAFGPU__SCALES; s++) {
@@ -34943,7 +34961,7 @@ static void vmafgpu__exchange_planes(vmafgpu__cpu *cpu, vmafgpu__waiting_pair *p
             pair->adm[s - 1][f] = adm;
         }
     }
-    for (int s = 1; s < VMAFGPU__SCALES; s++) {
+    for (int s = 1; s < VMAFGPU__SCALES && !cpu->slopes->repeats_vif; s++) {
         float *const vif = cpu->slopes->vif[s];
         cpu->slopes->vif[s] = pair->vif[s];
         pair->vif[s] = vif;
@@ -34970,10 +34988,12 @@ static void vmafgpu__slopes_advance(vmafgpu *v) {
     vmafgpu__edits *x = v->edits;
     while (x && x->waiting_count && x->waiting[0].index < vmafgpu__ready(v)) {
         const vmafgpu__waiting_pair pair = x->waiting[0];
-        x->base = pair.sums;
         vmafgpu__exchange_planes(v->cpu, &x->waiting[0]);
         for (int f = 0; f < 2; f++)
             x->by_sample->luma[f] = vmafgpu__own_view(v->cpu, pair.luma[f]);
+        if (x->by_sample->repeats_vif) /* overwrites the pictures of the backend, which nothing needs any more */
+            (void)vmafgpu__slopes_terms(v, x->by_sample, &x->base, 1, pair.wanted.samples, pair.wanted.pitch);
+        x->base = pair.sums;
         vmafgpu__slopes_pair(v, pair.index, &pair.wanted);
         vmafgpu__exchange_planes(v->cpu, &x->waiting[0]);
         if (--x->waiting_count) { /* the planes of the first pair are free now */
@@ -34986,9 +35006,12 @@ static void vmafgpu__slopes_advance(vmafgpu *v) {
 /* Computes the requested slopes of the pair that was pushed last, or lets the pair wait until its score is ready. */
 static void vmafgpu__slopes_pushed(vmafgpu *v, int64_t index, const vmafgpu__wanted_slopes *wanted) {
     vmafgpu__edits *x = v->edits;
+    const int repeats_vif = x->by_sample->repeats_vif;
     if (index < vmafgpu__ready(v)) {
         memcpy(x->by_sample->luma, v->cpu->pair, sizeof v->cpu->pair);
         vmafgpu__add_workers(v, v->cpu, &x->base);
+        if (repeats_vif)
+            (void)vmafgpu__slopes_terms(v, x->by_sample, NULL, 1, wanted->samples, wanted->pitch);
         vmafgpu__slopes_pair(v, index, wanted);
         return;
     }
@@ -34997,7 +35020,9 @@ static void vmafgpu__slopes_pushed(vmafgpu *v, int64_t index, const vmafgpu__wan
     pair->index = index;
     vmafgpu__add_workers(v, v->cpu, &pair->sums);
     vmafgpu__exchange_planes(v->cpu, pair);
-    for (int f = 0; f < 2; f++)
+    if (repeats_vif)
+        pair->luma[0] = v->cpu->history[(v->cpu->current + v->cpu->ring - 1) % v->cpu->ring];
+    for (int f = repeats_vif; f < 2; f++)
         vmafgpu__keep_luma(v, f, pair->luma[f]);
 }
 

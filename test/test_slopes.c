@@ -503,6 +503,46 @@ static void check_bits(void) {
         printf("the hash is %016" PRIx64 "\n", hash);
 }
 
+/* Frames that are wider than the lines of plain C would be with four phases. */
+static void check_wide(void) {
+    static float vectors[MOST], plain[MOST];
+    pair p = make_pair(1500, 40, 8, DULL, 1);
+    vmafgpu_config c = config_of(&p, NULL);
+    snprintf(test_where, sizeof test_where, "wide");
+    c.cpumask = 0;
+    slopes_of(&c, &p, vectors, NULL);
+    c.cpumask = ~0u;
+    slopes_of(&c, &p, plain, NULL);
+    CHECK(memcmp(vectors, plain, sizeof(float) * 1500 * 40) == 0);
+    free_pair(&p);
+}
+
+/* Slopes need at most 13 bytes of memory per sample with one thread. */
+static void check_size(const char *model, int depth) {
+    double size[2];
+    vmafgpu_model_config m;
+    vmafgpu_config c;
+    memset(&m, 0, sizeof m);
+    memset(&c, 0, sizeof c);
+    m.version = model;
+    c.width = 1920;
+    c.height = 1080;
+    c.bit_depth = depth;
+    c.backend = VMAFGPU_BACKEND_CPU;
+    c.threads = 1;
+    c.models = &m;
+    c.model_count = 1;
+    for (int i = 0; i < 2; i++) {
+        vmafgpu *v = NULL;
+        c.slopes = 2 * i;
+        CHECK_INT(vmafgpu_open(&v, &c), VMAFGPU_OK);
+        size[i] = (double)vmafgpu_host_memory(v) / (1920 * 1080);
+        vmafgpu_close(v);
+    }
+    snprintf(test_where, sizeof test_where, "%s, %d bits: %.2f bytes per sample", model, depth, size[1] - size[0]);
+    CHECK(size[1] - size[0] > 3 && size[1] - size[0] <= 13);
+}
+
 /* ---- where there is little to differentiate ---- */
 
 static void check_flat(void) {
@@ -744,12 +784,13 @@ static void check_scores(vmafgpu *v, const vmafgpu_config *of, const pushed_clip
     vmafgpu_close(plain);
 }
 
-static void check_pushed(int w, int h, int depth, int is_live, int subsample) {
+static void check_pushed(int w, int h, int depth, int is_live, int subsample, int waits_long) {
     static float expected[MOST];
     static const unsigned masks[] = { ~0u, 0, 16 };
     pushed_clip clip;
     plane planes[PUSHED];
     int is_wanted[PUSHED];
+    const vmafgpu_feature_config five = { "motion", "motion_five_frame_window=true" };
     vmafgpu_model_config m;
     vmafgpu *v = NULL;
     memset(&m, 0, sizeof m);
@@ -762,6 +803,10 @@ static void check_pushed(int w, int h, int depth, int is_live, int subsample) {
     if (depth == 8) {
         narrow(&clip);
         c.bytes_per_sample = 1;
+    }
+    if (waits_long) { /* two pairs wait for this feature */
+        c.features = &five;
+        c.feature_count = 1;
     }
     c.cpumask = masks[below(3)];
     use_threads(&c, below(2) ? 1 : 7);
@@ -777,8 +822,8 @@ static void check_pushed(int w, int h, int depth, int is_live, int subsample) {
             CHECK_INT(vmafgpu_slopes_next(v, NULL, 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
         CHECK_INT(vmafgpu_push(v, &clip.reference[i], &clip.distorted[i]), VMAFGPU_OK);
         for (int k = 0; k <= i; k++) {
-            const int is_ready = is_live || k < i;
-            if (is_wanted[k] && is_ready && (k >= i - 1)) {
+            const int is_ready = is_live || k + waits_long < i;
+            if (is_wanted[k] && is_ready && (k >= i - 1 - waits_long)) {
                 expected_slopes(&c, &clip, k, PUSHED, expected);
                 CHECK(plane_has(&planes[k], expected, w, h));
             } else if (!is_wanted[k])
@@ -800,6 +845,47 @@ static void check_pushed(int w, int h, int depth, int is_live, int subsample) {
 
 /* Tests requests that are cancelled or replaced, calls in an unusual order, and that nothing is allocated after the
  * open. */
+/* Two pairs wait for motion with models for high frame rates. Checks the slopes for all instruction sets and numbers of
+ * threads, with the hash of an implementation that kept all planes of waiting pairs. */
+static void check_waiting(int depth, uint64_t expected) {
+    enum { W = 226, H = 170 };
+    static const unsigned masks[] = { ~0u, 0, 16 };
+    static float slopes[PUSHED][W * H];
+    pushed_clip clip;
+    vmafgpu_model_config m;
+    memset(&m, 0, sizeof m);
+    m.model = vmafgpu_builtin_model("vmaf_v1.0.16_hfr_3d0h");
+    make_clip(&clip, W, H, depth);
+    vmafgpu_config c = config_of(&clip.pairs[0], &m);
+    c.chroma = VMAFGPU_CHROMA_420;
+    c.max_edit_size = 0;
+    c.slopes = 2;
+    for (int variant = 0; variant < 4; variant++) {
+        vmafgpu *v = NULL;
+        uint64_t hash = HASH_BEGIN;
+        c.cpumask = masks[variant % 3];
+        use_threads(&c, variant < 2 ? 1 : 7);
+        snprintf(test_where, sizeof test_where, "waiting, %d bits, cpumask %u, %d threads", depth, c.cpumask,
+                 c.threads);
+        CHECK_INT(vmafgpu_open(&v, &c), VMAFGPU_OK);
+        for (int i = 0; i < PUSHED; i++) {
+            vmafgpu_frame *pair[2] = { &clip.reference[i], &clip.distorted[i] };
+            for (int f = 0; f < 2; f++)
+                pair[f]->data[1] = pair[f]->data[2] = pair[f]->data[0];
+            if (i != 3)
+                CHECK_INT(vmafgpu_slopes_next(v, slopes[i], 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+            CHECK_INT(vmafgpu_push(v, pair[0], pair[1]), VMAFGPU_OK);
+        }
+        CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
+        for (int i = 0; i < PUSHED; i++)
+            hash = hash_floats(slopes[i], W * H, hash);
+        if (!CHECK(hash == expected))
+            printf("the hash is %016" PRIx64 "\n", hash);
+        vmafgpu_close(v);
+    }
+    free_clip(&clip);
+}
+
 static void check_requests(void) {
     enum { W = 40, H = 36, PLANES = 6 };
     static float expected[W * H];
@@ -1152,10 +1238,19 @@ int main(void) {
     check_edits("vmaf_v0.6.1neg", 10, BLOCKY, 0.95, 0.15);
     check_edits("vmaf_v0.6.1", 8, BLOCKY, 0.85, 0.25);
     check_bits();
+    check_wide();
+    for (int depth = 8; depth <= 10; depth += 2) {
+        check_size("vmaf_v0.6.1", depth);
+        check_size("vmaf_v1.0.16_hfr_3d0h", depth);
+    }
     check_flat();
     check_call();
     for (int i = 0; i < 8; i++)
-        check_pushed(17 + below(80), 17 + below(160), 8 + below(2) * below(9), i & 1, 1 + (i >> 1 & 1));
+        check_pushed(17 + below(80), 17 + below(160), 8 + below(2) * below(9), i & 1, 1 + (i >> 1 & 1), 0);
+    for (int i = 0; i < 6; i++)
+        check_pushed(17 + below(80), 17 + below(160), 8 + below(2) * below(9), 0, 1 + (i & 1), 1);
+    check_waiting(8, UINT64_C(0x7e58c1d400c43e4f));
+    check_waiting(10, UINT64_C(0xf5b728d73315c8b3));
     check_requests();
     check_parallel();
     check_memory();

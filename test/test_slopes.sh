@@ -80,6 +80,82 @@ check 'a video that ends inside a frame: status' [ $status -eq 1 ]
 check 'a video that ends inside a frame: pictures of the frames before' \
     [ "$(find "$work" -name 'cut*.png' | wc -l)" -eq 4 ]
 
+# ---- backends ----
+
+# contexts WHAT COUNT PATTERN: checks how many of the descriptions that --debug prints match the pattern. The context of
+# a video prints its description when it is opened and when it is closed, a separate context for slopes only when it is
+# opened.
+contexts() {
+    check "$1" [ "$(grep '^{"version"' "$work/err" | grep -c "$3")" -eq "$2" ]
+}
+
+draw -r "$ref" -d "$dis" --backend cpu --slopes "$work/cpu%d.png" --csv -o "$work/cpu.csv" --debug
+contexts 'one context for scores and slopes' 2 '"slopes":true'
+check 'one context for scores and slopes: no others' [ "$(grep -c '^{"version"' "$work/err")" -eq 2 ]
+draw -r "$ref" -d "$dis" --backend cpu --slopes "$work/psnr%d.png" --feature psnr --csv -o "$work/psnr.csv" --debug
+contexts '--feature psnr: a separate context for slopes' 1 '"slopes":true'
+
+# A sample of frame 3 exceeds 10 bits. The motion of frame 2 depends on frame 3, so frame 2 has no score.
+at=$(head -n 1 "$work/dis10.y4m" | wc -c)
+at=$((at + 3 * (6 + 160 * 96 * 3) + 6 + 5000))
+{
+    head -c $at "$work/dis10.y4m"
+    printf '\377\377'
+    tail -c +$((at + 3)) "$work/dis10.y4m"
+} > "$work/invalid.video"
+
+# page NAME: prints a report without what differs from run to run
+page() {
+    sed 's/"command":"[^"]*"//; s/"backend":"[^"]*"//; s/"fps":[^,]*//' "$work/$1.html" | cksum
+}
+draw -r "$ref" -d "$dis" --backend cpu --html "$work/cpu.html"
+
+# The kernels of simulated GPUs are part of their drivers.
+simulate() { # BACKEND LIBRARY SONAME KERNELS
+    backend=$1
+    if [ -n "$RUNNER" ] || [ ! -f "$build/test/$2" ]; then
+        skip "slopes on a simulated GPU with $backend"
+        return
+    fi
+    mkdir -p "$work/driver.$backend"
+    cp "$build/test/$2" "$work/driver.$backend/$3"
+    real=$tool
+    tool="env LD_LIBRARY_PATH=$work/driver.$backend${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} $real"
+    set -- --backend "$backend" --kernels "$build/test/$4" --debug
+    on_gpu='"slopes":true.*"backend":{"name":"'$backend
+
+    rm -f "$work"/gpu*
+    draw -r "$ref" -d "$dis" "$@" --slopes "$work/gpu%d.png" --csv -o "$work/gpu.csv"
+    check "$backend: status" [ $status -eq 0 ]
+    contexts "$backend: one context for scores and slopes" 2 "$on_gpu"
+    check "$backend: no messages" [ "$(grep -vc '^{"version"' "$work/err")" -eq 0 ]
+    check "$backend: scores" cmp -s "$work/gpu.csv" "$work/cpu.csv"
+    for n in 0 1 2 3 4 5; do
+        check "$backend: picture $n" cmp -s "$work/gpu$n.png" "$work/cpu$n.png"
+    done
+    same "$backend, several videos" -r "$ref" -d "$dis" -d "$ref" "$@" --slopes "$work/first.png" \
+        --slopes "$work/second%d.png"
+    contexts "$backend, several videos: contexts" 4 "$on_gpu"
+    same "$backend, --feature psnr" -r "$ref" -d "$dis" "$@" --feature psnr --slopes "$work/first.png" --csv \
+        -o "$work/gpu.csv"
+    contexts "$backend, --feature psnr: slopes on the GPU" 1 "$on_gpu"
+    check "$backend, --feature psnr: scores" cmp -s "$work/gpu.csv" "$work/psnr.csv"
+    same "$backend, --gpu all" -r "$ref" -d "$dis" "$@" --gpu all --slopes "$work/first.png"
+    contexts "$backend, --gpu all: slopes on one GPU" 1 "$on_gpu"
+    rm -f "$work"/invalid*.png
+    draw -r "$work/ref10.y4m" -d "$work/invalid.video" "$@" --slopes "$work/invalid%d.png"
+    check "$backend, an invalid sample in frame 3: status" [ $status -eq 1 ]
+    check "$backend, an invalid sample in frame 3: pictures" \
+        [ "$(cd "$work" && echo invalid*.png)" = "invalid0.png invalid1.png" ]
+    draw -r "$ref" -d "$dis" "$@" --html "$work/gpu.html"
+    contexts "$backend, --html: slopes on the GPU" 1 "$on_gpu"
+    check "$backend, --html: the same page" [ "$(page gpu)" = "$(page cpu)" ]
+    tool=$real
+}
+test/simulated/images.sh "$build/test"
+simulate cuda libsimulated_cuda32.so libcuda.so.1 simulated_80.ptx
+simulate hip libsimulated_hip64.so libamdhip64.so.6 simulated.hsaco
+
 # ---- errors ----
 
 refused 'no frame number' 'ends in .png' -r "$ref" -d "$dis" --slopes "$work/no%s.png"
@@ -99,6 +175,16 @@ refused 'a v1 model' 'or --constant_cambi, which' -r "$work/v1_ref.y4m" -d "$wor
 draw -r "$work/v1_ref.y4m" -d "$work/v1_dis.y4m" -m vmaf_v1.0.16_3d0h --constant_cambi --slopes "$work/v1_%d.png"
 check '--constant_cambi: status' [ $status -eq 0 ]
 check '--constant_cambi: pictures' [ "$(find "$work" -name 'v1_[01].png' -size +4k | wc -l)" -eq 2 ]
+if [ -d "$work/driver.cuda" ]; then
+    cp "$work/v1_1.png" "$work/expected.png"
+    LD_LIBRARY_PATH=$work/driver.cuda${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} draw -r "$work/v1_ref.y4m" \
+        -d "$work/v1_dis.y4m" -m vmaf_v1.0.16_3d0h --constant_cambi --slopes "$work/v1_%d.png" --backend cuda \
+        --kernels "$build/test/simulated_80.ptx"
+    check 'cuda, a v1 model: status' [ $status -eq 0 ]
+    check 'cuda, a v1 model: message' \
+        grep -q 'slopes: slopes are computed on the CPU (slopes of pairs are not supported on GPUs' "$work/err"
+    check 'cuda, a v1 model: the same picture' cmp -s "$work/v1_1.png" "$work/expected.png"
+fi
 refused '--constant_cambi alone' '--constant_cambi requires --slopes' -r "$ref" -d "$dis" --constant_cambi
 refused '--state' '--slopes does not accept --state' -r "$ref" -d "$dis" --state "$work/state" --slopes "$work/no.png"
 refused '--segment' '--slopes does not accept --state' -r "$ref" -d "$dis" --segment 1/2 -o "$work/part" \

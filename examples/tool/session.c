@@ -108,6 +108,12 @@ void tool_describe(vmafgpu *context, const options *o) {
     free(text);
 }
 
+/* Whether the user chose a GPU that the context does not use because of its slopes. */
+static int is_kept_from_gpu(const options *o, const vmafgpu *context) {
+    static const char field[] = "config.slopes";
+    return (o->gpu_count || o->kernels) && strncmp(vmafgpu_backend_note(context), field, sizeof field - 1) == 0;
+}
+
 vmafgpu *tool_open_context(session *all, const options *o) {
     vmafgpu_config config = video_config(&all->videos[0]);
     vmafgpu *context = NULL;
@@ -143,7 +149,13 @@ vmafgpu *tool_open_context(session *all, const options *o) {
         log_warning(all, VMAFGPU_LOG_LEVEL_WARNING, "--threads is ignored: this program was built without threads");
     }
 #endif
+    config.slopes = o->slopes.count == 0 ? 0 : o->constant_cambi ? 2 : 1;
     vmafgpu_result result = vmafgpu_open(&context, &config);
+    if (config.slopes && (result != VMAFGPU_OK || is_kept_from_gpu(o, context))) {
+        vmafgpu_close(context);
+        config.slopes = 0;
+        result = vmafgpu_open(&context, &config);
+    }
     tool_describe(context, o);
     if (result != VMAFGPU_OK) {
         tool_fail_library(vmafgpu_last_error(context));

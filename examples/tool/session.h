@@ -90,9 +90,12 @@ typedef struct map_files {
 
 /* The slopes of a distorted video that --slopes draws. */
 typedef struct slope_video {
-    vmafgpu *context; /* separate, so that --slopes does not restrict backends, features and other models */
-    int is_pattern;   /* a picture per frame is drawn, not the mean */
-    float **planes;   /* the first `waiting` ones are of pairs whose scores are not ready, in order */
+    vmafgpu *context; /* the context of the video, or a separate one if that context cannot compute slopes */
+    int is_separate;
+    int has_failed; /* the GPU failed, so slopes are missing */
+    int is_cut;     /* a pair has no score, so later slopes are not drawn */
+    int is_pattern; /* a picture per frame is drawn, not the mean */
+    float **planes; /* the first `waiting` ones are of pairs whose scores are not ready, in order */
     int plane_count, waiting;
     int64_t collected; /* number of scores that were ready when slopes were drawn */
     double *sums;      /* of the slopes of `rows` pairs, for the mean */
@@ -160,7 +163,8 @@ void tool_choose_gpus(vmafgpu_config *config, const options *o);
 /* Prints the description of a context to the error stream, if --debug is set. */
 void tool_describe(vmafgpu *context, const options *o);
 
-/* Opens a context for a distorted video. Returns NULL after an error message. */
+/* Opens a context for a distorted video, with config.slopes if --slopes is given and the context can compute slopes as
+ * well. Returns NULL after an error message. */
 vmafgpu *tool_open_context(session *all, const options *o);
 
 /* Returns the number of columns to report. The columns of models are last; --no_prediction excludes them. */

@@ -11,6 +11,7 @@
 #include "slopemap.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,7 +63,7 @@ static int64_t step_of(const session *all) {
     return all->o->subsample > 1 ? all->o->subsample : 1;
 }
 
-/* Returns a config for the slopes of the first model. */
+/* Returns a config for a separate context that computes the slopes of the first model. */
 static vmafgpu_config slopes_config(const session *all) {
     const options *o = all->o;
     vmafgpu_config config = video_config(&all->videos[0]);
@@ -70,7 +71,10 @@ static vmafgpu_config slopes_config(const session *all) {
     config.height = all->height;
     config.models = o->model_count ? o->models : NULL;
     config.model_count = o->model_count ? 1 : 0;
-    config.backend = VMAFGPU_BACKEND_CPU;
+    config.backend = vmafgpu_get_config(all->contexts[0])->backend;
+    tool_choose_gpus(&config, o);
+    config.gpu.devices = NULL; /* slopes require a single GPU */
+    config.gpu.device_count = 0;
     config.cpumask = (unsigned)(o->cpumask < 0 ? 0xffffffff : o->cpumask);
     config.threads = (int)o->threads;
 #ifdef VMAFGPU_NO_THREADS
@@ -80,11 +84,44 @@ static vmafgpu_config slopes_config(const session *all) {
     return config;
 }
 
-static int open_slopes(const session *all, slope_video *v) {
-    vmafgpu_config config = slopes_config(all);
-    config.subsample = (int)all->o->subsample;
-    if (vmafgpu_open(&v->context, &config) != VMAFGPU_OK)
-        return tool_fail_library(vmafgpu_last_error(v->context));
+/* Opens a context. If no GPU can be used, opens a context that uses the CPU, and writes the reason to `reason`. */
+static vmafgpu_result open_on_any(vmafgpu **context, vmafgpu_config *config, char *reason, size_t size) {
+    vmafgpu_result result = vmafgpu_open(context, config);
+    snprintf(reason, size, "%s", result == VMAFGPU_OK ? vmafgpu_backend_note(*context) : vmafgpu_last_error(*context));
+    if (result != VMAFGPU_OK && config->backend != VMAFGPU_BACKEND_CPU) {
+        vmafgpu_close(*context);
+        config->backend = VMAFGPU_BACKEND_CPU;
+        result = vmafgpu_open(context, config);
+    }
+    return result;
+}
+
+/* Returns the part of a message of the library that follows "config.slopes: ", or the whole message. */
+static const char *reason_of(const char *message) {
+    static const char field[] = "config.slopes: ";
+    const char *found = strstr(message, field);
+    return found ? found + sizeof field - 1 : message;
+}
+
+static int is_on_cpu(const vmafgpu *context) {
+    return strcmp(vmafgpu_backend_name(context), "cpu") == 0;
+}
+
+static int open_slopes(const session *all, int i, slope_video *v) {
+    v->context = all->contexts[i];
+    v->is_separate = !vmafgpu_get_config(v->context)->slopes;
+    if (v->is_separate) {
+        vmafgpu_config config = slopes_config(all);
+        char reason[512];
+        config.subsample = (int)all->o->subsample;
+        v->context = NULL;
+        const vmafgpu_result result = open_on_any(&v->context, &config, reason, sizeof reason);
+        tool_describe(v->context, all->o);
+        if (result != VMAFGPU_OK)
+            return tool_fail_library(vmafgpu_last_error(v->context));
+        if (i == 0 && is_on_cpu(v->context) && !is_on_cpu(all->contexts[0]))
+            tool_say("--slopes: slopes are computed on the CPU (%s)", reason_of(reason));
+    }
     v->sums = v->is_pattern ? NULL : (double *)calloc(count_samples(all), sizeof *v->sums);
     return v->is_pattern || v->sums || tool_out_of_memory();
 }
@@ -93,11 +130,9 @@ int tool_begin_slopes(session *all) {
     const options *o = all->o;
     if (o->slopes.count && o->no_prediction && o->model_count == 0)
         return tool_fail("--slopes requires a model; remove --no_prediction, or add --model");
-    if (o->slopes.count && strcmp(vmafgpu_backend_name(all->contexts[0]), "cpu") != 0)
-        tool_say("--slopes: slopes are computed on the CPU");
     for (int i = 0; i < o->slopes.count; i++) {
         all->slopes[i].is_pattern = tool_is_slopes_pattern(o->slopes.names[i]);
-        if (!open_slopes(all, &all->slopes[i]))
+        if (!open_slopes(all, i, &all->slopes[i]))
             return 0;
     }
     return 1;
@@ -116,20 +151,23 @@ static int provide_plane(const session *all, slope_video *v) {
     return v->waiting < v->plane_count;
 }
 
-/* Passes a pair to a context, and requests its slopes unless --subsample leaves the pair out. */
+/* Requests the slopes of a pair unless --subsample leaves the pair out, and passes the pair to a separate context. */
 static int push_slopes(session *all, int i, int64_t n, vmafgpu_frame reference, vmafgpu_frame distorted) {
     slope_video *v = &all->slopes[i];
-    /* Frames in buffers that a GPU context lent are in pinned memory, which the CPU can read, too. */
-    reference.memory = distorted.memory = VMAFGPU_MEMORY_HOST;
-    if (n % step_of(all) == 0) {
+    const int is_scored = n % step_of(all) == 0;
+    if (is_scored) {
         if (!provide_plane(all, v))
             return 0;
-        if (vmafgpu_slopes_next(v->context, v->planes[v->waiting], 0, VMAFGPU_MEMORY_HOST) != VMAFGPU_OK)
+        const vmafgpu_result result = vmafgpu_slopes_next(v->context, v->planes[v->waiting], 0, VMAFGPU_MEMORY_HOST);
+        v->has_failed = result == VMAFGPU_ERROR_DEVICE;
+        if (result != VMAFGPU_OK)
             return 0;
     }
-    if (vmafgpu_push(v->context, &reference, &distorted) != VMAFGPU_OK)
+    /* Frames in buffers that the other context lent are in pinned memory, which both backends can read. */
+    reference.memory = distorted.memory = VMAFGPU_MEMORY_HOST;
+    if (v->is_separate && vmafgpu_push(v->context, &reference, &distorted) != VMAFGPU_OK)
         return 0;
-    v->waiting += n % step_of(all) == 0;
+    v->waiting += is_scored;
     return 1;
 }
 
@@ -141,9 +179,14 @@ int tool_push_slopes(session *all, int64_t n, const pair *now) {
 }
 
 int tool_fail_slopes(const session *all) {
-    for (int i = 0; i < all->o->slopes.count; i++)
-        if (*vmafgpu_last_error(all->slopes[i].context))
-            return tool_fail_library(vmafgpu_last_error(all->slopes[i].context));
+    for (int i = 0; i < all->o->slopes.count; i++) {
+        const slope_video *v = &all->slopes[i];
+        if (v->has_failed)
+            return tool_fail("--slopes: the GPU failed (%s), so slopes are missing; use --backend cpu",
+                             vmafgpu_backend_note(v->context));
+        if (v->is_separate && *vmafgpu_last_error(v->context))
+            return tool_fail_library(vmafgpu_last_error(v->context));
+    }
     return tool_out_of_memory();
 }
 
@@ -177,6 +220,10 @@ static int use_slopes(session *all, int i, int64_t row) {
     slope_video *v = &all->slopes[i];
     const float *slopes = v->planes[0];
     png_bytes picture = { NULL, 0, 0, 0, 0, 0 };
+    if (isnan(slopes[0])) { /* the library could not complete these slopes */
+        v->has_failed = 1;
+        return tool_fail_slopes(all);
+    }
     v->rows++;
     if (!v->is_pattern) {
         for (size_t k = 0; k < count_samples(all); k++)
@@ -197,7 +244,9 @@ int tool_collect_slopes(session *all) {
         while (v->waiting > 0 && v->collected < vmafgpu_score_count(v->context)) {
             const int64_t row = v->collected++;
             float *plane = v->planes[0];
-            if (vmafgpu_score_at(v->context, row * step_of(all), &score) == VMAFGPU_OK && !use_slopes(all, i, row))
+            v->is_cut |=
+                vmafgpu_score_at(v->context, row * step_of(all), &score) != VMAFGPU_OK || score.result != VMAFGPU_OK;
+            if (!v->is_cut && !use_slopes(all, i, row))
                 return 0;
             memmove(v->planes, v->planes + 1, sizeof *v->planes * (size_t)(v->plane_count - 1));
             v->planes[v->plane_count - 1] = plane;
@@ -208,9 +257,12 @@ int tool_collect_slopes(session *all) {
 }
 
 int tool_flush_slopes(session *all, int is_cut) {
-    for (int i = 0; i < all->o->slopes.count && !is_cut; i++)
-        if (vmafgpu_flush(all->slopes[i].context) != VMAFGPU_OK)
+    for (int i = 0; i < all->o->slopes.count; i++) {
+        const slope_video *v = &all->slopes[i];
+        /* tool_score_videos() has ended the clip of the other contexts. */
+        if (v->is_separate && (is_cut ? vmafgpu_wait(v->context, -1) : vmafgpu_flush(v->context)) != VMAFGPU_OK)
             return tool_fail_slopes(all);
+    }
     return tool_collect_slopes(all);
 }
 
@@ -240,7 +292,8 @@ int tool_finish_slopes(session *all) {
 
 void tool_end_slopes(session *all) {
     for (int i = 0; i < all->o->slopes.count; i++) {
-        vmafgpu_close(all->slopes[i].context);
+        if (all->slopes[i].is_separate)
+            vmafgpu_close(all->slopes[i].context);
         for (int k = 0; k < all->slopes[i].plane_count; k++)
             free(all->slopes[i].planes[k]);
         free(all->slopes[i].planes);
@@ -257,13 +310,16 @@ static size_t luma_row(const session *all) {
 int tool_open_drawer(slope_drawer *d, const session *all) {
     const options *o = all->o;
     vmafgpu_config config = slopes_config(all);
+    char reason[16];
     memset(d, 0, sizeof *d);
     if (o->no_prediction && o->model_count == 0)
         return 0;
     config.chroma = VMAFGPU_CHROMA_400;
     config.layout = VMAFGPU_LAYOUT_PLANAR;
     config.slopes = config.max_edit_size = 1;
-    if (vmafgpu_open(&d->context, &config) != VMAFGPU_OK)
+    const vmafgpu_result result = open_on_any(&d->context, &config, reason, sizeof reason);
+    tool_describe(d->context, o);
+    if (result != VMAFGPU_OK)
         return 0;
     const size_t bytes = luma_row(all) * (size_t)all->height;
     for (int i = 0; i < 3; i++)

@@ -17,10 +17,12 @@ int tool_is_slopes_pattern(const char *name);
 /* Checks a file name of --slopes: it ends in .png and contains at most one frame number. */
 int tool_is_slopes_name(const char *name);
 
-/* Opens the contexts for --slopes. Returns 0 after an error message. */
+/* Prepares --slopes. Opens separate contexts if those of the videos cannot compute slopes. Returns 0 after an error
+ * message. */
 int tool_begin_slopes(session *all);
 
-/* Passes pair n to the contexts. Returns 0 if one of them fails; tool_fail_slopes() prints the message. */
+/* Requests the slopes of pair n, and passes the pair to the separate contexts. The caller must then pass the pair to
+ * the contexts of the videos. Returns 0 on failure; tool_fail_slopes() prints the message. */
 int tool_push_slopes(session *all, int64_t n, const pair *now);
 
 /* Prints why tool_push_slopes() or tool_flush_slopes() failed. Returns 0. */
@@ -29,8 +31,8 @@ int tool_fail_slopes(const session *all);
 /* Draws the slopes of all pairs whose slopes are ready. Returns 0 after an error message. */
 int tool_collect_slopes(session *all);
 
-/* Ends the clip, and draws the remaining pairs. With is_cut, draws only those that do not depend on more frames.
- * Returns 0 after an error message. */
+/* Ends the clip of the separate contexts, and draws the remaining pairs. With is_cut, draws only those that do not
+ * depend on more frames. Returns 0 after an error message. */
 int tool_flush_slopes(session *all, int is_cut);
 
 /* Draws the mean over the clip. Returns 0 after an error message. */

@@ -336,7 +336,7 @@ static void check_edits_after_stream(gpu *g) {
     edit.memory = VMAFGPU_MEMORY_DEVICE;
     edit.data = (const void *)(uintptr_t)device;
     for (int round = 0; round < 2; round++) {
-        CHECK_INT(g->write(device, samples[0], sizeof samples[0]), 0);
+        CHECK_INT(gpu_write(g, device, samples[0], sizeof samples[0]), 0);
         CHECK_INT(g->write_later(device, samples[1], sizeof samples[1], stream), 0);
         if (round) {
             CHECK_INT(vmafgpu_edit_commit(v, &edit, 1, &score[1]), VMAFGPU_OK);

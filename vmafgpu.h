@@ -36283,7 +36283,7 @@ static void vmafgpu__slopes_complete(vmafgpu *v, const vmafgpu__slot *slot, int6
  * its `done` event. The sums of a batch can be collected when this batch has been retired.
  *
  * If the caller waits for a score or calls vmafgpu_stream_wait(), the slopes of all pairs whose motion is known are
- * launched at once. Those of the last pairs of the batch follow later, in a launch of their own.
+ * launched at once. The slopes of the last pairs of the batch follow later, in a launch of their own.
  */
 
 /* Returns the slot of the first batch with slopes that have been requested but not launched, or NULL. */

@@ -155,6 +155,7 @@
 #define GPU_KERNEL(name, Launch, threads, blocks) \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name(const __grid_constant__ Launch launch)
 #define GPU_KERNEL_UP_TO GPU_KERNEL
+#define GPU_MOST_ROWS    16 /* rows that a thread of slopes_vif() filters at the same time */
 
 enum { LANES = 32 };
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -8919,9 +8920,13 @@ GPU_FN int64_t slopes_offset(const vmafgpu__slopes_batch &batch) {
     return (int64_t)block_z() * batch.stride;
 }
 
-/* Returns the address of an item of the pair that a thread block processes. `first` is the item of pair 0. */
+/* These functions return the address of an item of the pair that a thread block processes. `first` is the item of
+ * pair 0. Loads name their address space. For stores, the compiler finds it only if it can follow the pointer. */
+template <class Item> GPU_FN const Item *slopes_of_pair(const Item *first, const vmafgpu__slopes_batch &batch) {
+    return (const Item *)((uintptr_t)first + slopes_offset(batch) * sizeof(float));
+}
 template <class Item> GPU_FN Item *slopes_of_pair(Item *first, const vmafgpu__slopes_batch &batch) {
-    return (Item *)((uintptr_t)first + slopes_offset(batch) * sizeof(float));
+    return (Item *)(void *)((uint8_t *)(void *)first + slopes_offset(batch) * (int64_t)sizeof(float));
 }
 
 /* The gain of a sample, and parts of the variance of the distorted frame: the unexplained part, which can be negative,
@@ -9143,7 +9148,7 @@ template <int SCALE, int BYTES, EditUse USE> GPU_FN void edit_vif(const vmafgpu_
     GPU_KERNEL(vmafgpu_map_vif_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 5) { \
         edit_vif<SCALE, BYTES, EDIT_BLOCKS>(launch); \
     } \
-    GPU_KERNEL(vmafgpu_slopes_terms_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 5) { \
+    GPU_KERNEL(vmafgpu_slopes_terms_##input, vmafgpu__edit_vif_launch, VMAFGPU__EDIT_VIF_THREADS, 4) { \
         edit_vif<SCALE, BYTES, EDIT_SLOPES>(launch); \
     }
 EDIT_VIF_KERNEL(0_8, 0, 1)
@@ -10177,7 +10182,7 @@ template <int RUN> GPU_FN void slopes_store_run(float *row, int32_t x, int32_t w
 template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif_launch &launch) {
     constexpr int REACH = 8 >> SCALE, COLUMNS = VMAFGPU__SLOPES_COLUMNS(SCALE), WIDTH = VMAFGPU__SLOPES_WIDTH(SCALE);
     constexpr int HEIGHT = VMAFGPU__SLOPES_HEIGHT, STRIDE = VMAFGPU__SLOPES_STRIDE(SCALE),
-                  RUN = VMAFGPU__SLOPES_RUN(SCALE), WORD = 4 / BYTES;
+                  RUN = VMAFGPU__SLOPES_RUN(SCALE), PART = RUN < GPU_MOST_ROWS ? RUN : GPU_MOST_ROWS, WORD = 4 / BYTES;
     static_assert(VMAFGPU__SLOPES_THREADS == COLUMNS * HEIGHT / RUN && WIDTH % RUN == 0, "runs");
     static_assert(VMAFGPU__SLOPES_THREADS >= 2 * HEIGHT, "a thread computes the results beyond an edge of a row");
     const int32_t w = launch.vif.width, h = launch.vif.height, own = (int32_t)thread_index();
@@ -10199,12 +10204,16 @@ template <int SCALE, int BYTES> GPU_FN void slopes_vif(const vmafgpu__slopes_vif
          * them. */
         const int32_t zero = (int32_t)opaque((uint64_t)0);
         float *filtered = planes + k % 2 * HEIGHT * STRIDE, *out = filtered + first * STRIDE + column;
-        if (down_x >= 0 && down_x < w && down_y < h) {
-            slopes_down<SCALE, RUN, STRIDE>(launch.terms + offset + k * plane + down_x, w, h, down_y, zero, out);
-        } else {
+#pragma unroll 1
+        for (int part = 0; part < RUN; part += PART) {
+            if (down_x >= 0 && down_x < w && down_y + part < h) {
+                slopes_down<SCALE, PART, STRIDE>(launch.terms + offset + k * plane + down_x, w, h, down_y + part, zero,
+                                                 out + part * STRIDE);
+            } else {
 #pragma unroll
-            for (int i = 0; i < RUN; i++)
-                out[i * STRIDE] = 0;
+                for (int i = 0; i < PART; i++)
+                    out[(part + i) * STRIDE] = 0;
+            }
         }
         block_barrier();
         if (has_left || has_right) {

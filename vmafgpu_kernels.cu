@@ -31,6 +31,7 @@
  *                           block. `blocks` is the number of blocks that must fit on a multiprocessor at the same
  *                           time; targets may ignore it. Blocks are one-dimensional and consist of whole warps
  * GPU_KERNEL_UP_TO(...)     defines such a kernel for blocks of at most `threads` threads
+ * GPU_MOST_ROWS             rows that a thread of slopes_vif() filters at the same time; more rows need more registers
  * LANES                     number of lanes in a warp, 32 or 64
  * GPU_SURFACES              defined if the functions marked (surfaces) exist
  * GPU_MATRIX                defined if the functions marked (matrix) exist; LANES is then 32
@@ -155,7 +156,7 @@
 #define GPU_KERNEL(name, Launch, threads, blocks) \
     extern "C" __global__ void __launch_bounds__(threads, blocks) name(const __grid_constant__ Launch launch)
 #define GPU_KERNEL_UP_TO GPU_KERNEL
-#define GPU_MOST_ROWS    16 /* rows that a thread of slopes_vif() filters at the same time */
+#define GPU_MOST_ROWS    16
 
 enum { LANES = 32 };
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

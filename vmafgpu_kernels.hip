@@ -19,7 +19,7 @@
     extern "C" __attribute__((global, amdgpu_flat_work_group_size(threads, threads))) void name(const Launch launch)
 #define GPU_KERNEL_UP_TO(name, Launch, threads, blocks) \
     extern "C" __attribute__((global, amdgpu_flat_work_group_size(LANES, threads))) void name(const Launch launch)
-#define GPU_MOST_ROWS 8 /* more rows would need more registers than there are */
+#define GPU_MOST_ROWS 8
 
 /* LANES must match the wave size of the compiler; `make check-codegen` checks this in the code objects. */
 #ifdef __GFX9__

@@ -20,9 +20,10 @@ enum { SIMULATED_IMAGE = 1 };
 enum { SIMULATED_IMAGE = 0 };
 #endif
 
-#define GPU_FN    static inline __attribute__((unused))
-#define GPU_FAR   static __attribute__((noinline, unused))
-#define GPU_TABLE static __attribute__((unused)) const
+#define GPU_FN        static inline __attribute__((unused))
+#define GPU_FAR       static __attribute__((noinline, unused))
+#define GPU_TABLE     static __attribute__((unused)) const
+#define GPU_MOST_ROWS (LANES == 32 ? 16 : 8)
 #ifdef SIMULATED_UNUSED /* kernels are templates, which are compiled only if name<0>(launch) is used */
 #define GPU_KERNEL(name, Launch, threads, blocks) \
     static_assert((threads) % LANES == 0, "whole warps"); \

@@ -222,7 +222,7 @@ static void check_random(gpu *g, int count) {
         const int which = below((int)(sizeof models / sizeof *models)), is_tiny = below(4) == 0;
         c.what = contents[below((int)(sizeof contents / sizeof *contents))];
         c.width = 16 + below(is_tiny ? 20 : 250);
-        c.height = 16 + below(is_tiny ? 20 : 110);
+        c.height = 16 + below(is_tiny ? 20 : i % 4 ? 110 : 170);
         c.depth = below(2) ? 8 : 8 + below(9);
         c.model = models[which].model;
         c.options = models[which].options;

@@ -1275,7 +1275,7 @@ typedef struct vmafgpu_config {
                                              `gpu.batch`), a single GPU, and a model other than v1. With AUTO, contexts
                                              that do not meet these requirements use the CPU. If `live` is 0 and motion
                                              is used, a GPU copies frames that are in device memory, and
-                                             `gpu.queue_depth` is at least 3, or 4 with motion_five_frame_window */
+                                             `gpu.queue_depth` is at least 3, or 5 with motion_five_frame_window */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -29166,6 +29166,7 @@ typedef struct vmafgpu__slot {
      * bit per pair. */
     uint32_t has_slopes;
     uint32_t launched_slopes; /* those whose kernels have been launched */
+    uint32_t due_slopes;      /* those that the next launches compute */
     vmafgpu__wanted_slopes slopes[VMAFGPU__MAX_BATCH];
     int is_released;       /* the sums can be collected although slopes are not complete */
     int64_t slopes_end;    /* position of the pair whose `done` event includes all slopes; INT64_MAX if unknown */
@@ -30510,16 +30511,16 @@ static int64_t vmafgpu__gpu_needs(vmafgpu *v, int64_t position, int is_lent) {
 }
 
 /* Whether a push would return without waiting for a slot. If incomplete batches have been launched, the next slot may
- * still be running even though few pairs are in flight. */
+ * still be running, or slopes may still use it, even though few pairs are in flight. */
 static int vmafgpu__gpu_is_free(vmafgpu *v, int64_t position) {
     vmafgpu__gpu *g = v->gpu;
     (void)position;
-    if (g->slots[g->next_slot].is_running) {
+    if (g->slots[g->next_slot].is_running || vmafgpu__slot_has_slopes(g)) {
         vmafgpu__gpu_enter(v);
         vmafgpu__retire(v, 0);
         vmafgpu__gpu_leave(v);
     }
-    return g->is_dead || !g->slots[g->next_slot].is_running;
+    return g->is_dead || (!g->slots[g->next_slot].is_running && !vmafgpu__slot_has_slopes(g));
 }
 
 /* Lends our pinned planes for this position to the caller. */
@@ -31202,8 +31203,11 @@ static void vmafgpu__gpu_measure(vmafgpu *v) {
                         : g->plane.size;
     g->functions = vmafgpu__choose_level(c->cpumask);
     const int queue = c->gpu.queue_depth ? c->gpu.queue_depth : is_one_of_many ? SHORTEST_QUEUE : LONGEST_QUEUE;
-    vmafgpu__gpu_layout(v, queue > g->lag + 1 || !g->lag ? queue : g->lag + 2);
-    while (!c->gpu.queue_depth && g->queue > SHORTEST_QUEUE + g->lag && g->memory_size > memory)
+    /* Sums are held back until slopes are complete, and the slopes of the first batch can depend on the motion of two
+     * later batches. With fewer slots, a push could need a score that needs the push. */
+    const int least_queue = g->lag ? 1 + 2 * g->lag : SHORTEST_QUEUE;
+    vmafgpu__gpu_layout(v, g->lag && queue < least_queue ? least_queue : queue);
+    while (!c->gpu.queue_depth && g->queue > least_queue && g->memory_size > memory)
         vmafgpu__gpu_layout(v, g->queue - 1);
     while (!c->gpu.batch && g->batch > 1 && g->memory_size > most) {
         g->batch--;
@@ -35796,10 +35800,9 @@ static vmafgpu__late_motion vmafgpu__late_motion_of(const vmafgpu__gpu *g, const
     return late;
 }
 
-/* Returns which pairs of a slot have slopes that are to be launched, and the layout of their memory. */
+/* Returns for which pairs of a slot launches compute slopes, and the layout of their memory. */
 static vmafgpu__slopes_batch vmafgpu__slopes_batch_of(const vmafgpu *v, const vmafgpu__slot *slot) {
-    const vmafgpu__slopes_batch out = { (int64_t)(v->gpu->edits->by_sample.size / sizeof(float)),
-                                        slot->has_slopes & ~slot->launched_slopes, 0 };
+    const vmafgpu__slopes_batch out = { (int64_t)(v->gpu->edits->by_sample.size / sizeof(float)), slot->due_slopes, 0 };
     return out;
 }
 
@@ -36143,7 +36146,7 @@ static vmafgpu_result vmafgpu__edits_slopes_gpu(vmafgpu *v, const vmafgpu__wante
         g->slots[i].terms = NULL;
     }
     (void)VMAFGPU__GPU_CALL(v, copy_in, (g->edits->by_sample.weights, &weights, sizeof weights, stream));
-    slot->has_slopes = 1;
+    slot->due_slopes = 1;
     slot->slopes[0] = *wanted;
     vmafgpu__launch_slopes_terms(v, slot, 0, VMAFGPU__SCALES, stream);
     vmafgpu__launch_slopes_vif(v, slot, 0, VMAFGPU__SCALES, stream);
@@ -36151,7 +36154,6 @@ static vmafgpu_result vmafgpu__edits_slopes_gpu(vmafgpu *v, const vmafgpu__wante
     vmafgpu__launch_slopes_adm(v, slot, stream);
     vmafgpu__launch_slopes_last(v, slot, stream);
     vmafgpu__copy_slopes(v, slot, stream);
-    slot->has_slopes = 0;
     (void)VMAFGPU__GPU_CALL(v, stream_wait, (stream));
     vmafgpu__gpu_leave(v);
     vmafgpu__gpu_drain(v);
@@ -36223,6 +36225,7 @@ static void vmafgpu__slopes_prepare(vmafgpu *v, vmafgpu__slot *slot) {
     static const int stream_of[VMAFGPU__SCALES] = { 2, 1, 2, 2 };
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
+    slot->due_slopes = slot->has_slopes & ~slot->launched_slopes;
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[2], slot->arrived, 0));
     if (!v->config.live)
         (void)VMAFGPU__GPU_CALL(v, event_record, (x->scored, slot->streams[0]));
@@ -36243,12 +36246,13 @@ static void vmafgpu__slopes_prepare(vmafgpu *v, vmafgpu__slot *slot) {
     slot->is_prepared = 1;
 }
 
-/* Launches the kernels for the weights of a batch, and those that need the weights. The motion of all positions before
- * `end` is known. */
-static void vmafgpu__slopes_complete(vmafgpu *v, const vmafgpu__slot *slot, int64_t end) {
+/* Launches the kernels for the weights of some pairs of a batch, and those that need the weights. `pairs` has one bit
+ * per pair. The motion of all positions before `end` is known. */
+static void vmafgpu__slopes_complete(vmafgpu *v, vmafgpu__slot *slot, uint32_t pairs, int64_t end) {
     vmafgpu__gpu *g = v->gpu;
     vmafgpu__gpu_edits *x = g->edits;
     void *stream = slot->streams[0];
+    slot->due_slopes = pairs;
     (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (stream, x->mapped, 0));
     vmafgpu__launch_gradient(v, slot, end);
     (void)VMAFGPU__GPU_CALL(v, event_record, (x->weighed, stream));
@@ -36294,10 +36298,11 @@ static vmafgpu__slot *vmafgpu__slopes_waiting(vmafgpu__gpu *g) {
 /* Launches all kernels for the slopes of a batch that have not been launched yet. The motion of all positions before
  * `end` is known. */
 static void vmafgpu__slopes_launch(vmafgpu *v, vmafgpu__slot *slot, int64_t end) {
+    const uint32_t pairs = slot->has_slopes & ~slot->launched_slopes;
     if (!slot->is_prepared)
         vmafgpu__slopes_prepare(v, slot);
-    if (slot->has_slopes != slot->launched_slopes)
-        vmafgpu__slopes_complete(v, slot, end);
+    if (pairs)
+        vmafgpu__slopes_complete(v, slot, pairs, end);
     slot->launched_slopes = slot->has_slopes;
     slot->slopes_end = end - 1;
 }
@@ -36311,22 +36316,20 @@ static int64_t vmafgpu__slopes_need(const vmafgpu__gpu *g, int64_t position) {
  * the batch follow later. Returns an event that is recorded after these slopes. */
 static void *vmafgpu__launch_known_slopes(vmafgpu *v, vmafgpu__slot *slot) {
     vmafgpu__gpu *g = v->gpu;
-    const uint32_t all = slot->has_slopes;
-    uint32_t known = slot->launched_slopes;
+    uint32_t pairs = slot->has_slopes & ~slot->launched_slopes;
     for (int i = 0; i < slot->batch.pairs; i++)
-        if (vmafgpu__slopes_need(g, slot->first + i) < g->launched)
-            known |= all & (uint32_t)1 << i;
-    if (known == slot->launched_slopes)
+        if (vmafgpu__slopes_need(g, slot->first + i) >= g->launched)
+            pairs &= ~((uint32_t)1 << i);
+    if (!pairs)
         return g->edits->mapped;
+    v->has_base = 0; /* slopes of the base use the same memory */
     for (int i = 0; i < g->queue; i++)
         if (g->slots[i].is_running)
             (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], g->slots[i].done, 0));
     if (!slot->is_prepared)
         vmafgpu__slopes_prepare(v, slot);
-    slot->has_slopes = known;
-    vmafgpu__slopes_complete(v, slot, g->launched);
-    slot->launched_slopes = known;
-    slot->has_slopes = all;
+    vmafgpu__slopes_complete(v, slot, pairs, g->launched);
+    slot->launched_slopes |= pairs & slot->has_slopes; /* after a failure, there are none */
     return g->edits->mapped;
 }
 
@@ -36767,7 +36770,7 @@ static vmafgpu_result vmafgpu__run_map(vmafgpu *t, vmafgpu__edits_tested *out) {
             vmafgpu__launch_kernels(t, slot);
         }
         vmafgpu__slopes_prepare(t, slot);
-        vmafgpu__slopes_complete(t, slot, slot->first + 1);
+        vmafgpu__slopes_complete(t, slot, 1, slot->first + 1);
         (void)VMAFGPU__GPU_CALL(t, stream_wait, (slot->streams[0]));
     }
     slot->has_slopes = 0;

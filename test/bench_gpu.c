@@ -1115,7 +1115,7 @@ typedef struct slopes_run {
 static double time_launches(slopes_run *run, void (*launch)(slopes_run *run, void *stream)) {
     enum { LAUNCHES = 20 };
     run->slot = &run->v->gpu->slots[run->v->gpu->edits->slot];
-    run->slot->has_slopes = 1; /* those that were requested last */
+    run->slot->due_slopes = 1; /* those that were requested last */
     void *stream = run->v->gpu->slots[0].streams[0];
     float milliseconds = 0;
     launch(run, stream);
@@ -1125,7 +1125,6 @@ static double time_launches(slopes_run *run, void (*launch)(slopes_run *run, voi
     CUDA_CALL(run->c, event_record, (run->events[1], stream));
     CUDA_CALL(run->c, stream_wait, (stream));
     CUDA_CALL(run->c, event_elapsed, (&milliseconds, run->events[0], run->events[1]));
-    run->slot->has_slopes = 0;
     return 1e3 * milliseconds / LAUNCHES;
 }
 

@@ -399,7 +399,7 @@ static void check_pairs_lost(gpu *g) {
 
 /* ---- slopes of random clips, with and without config.live ---- */
 
-enum { MOST_PAIRS = 7, MOST_LENT = 3, UNTOUCHED = -7 };
+enum { MOST_PAIRS = 7, MOST_LENT = 3, MOST_REFUSALS = 1000000, UNTOUCHED = -7 };
 
 /* A model whose slopes depend on two motion columns. */
 typedef struct mixed {
@@ -681,14 +681,16 @@ static void push_clip(batches *b, const reel *r, int pairs) {
             pair[k] = &lent[next_lent][k];
         next_lent += is_lent;
         vmafgpu_result result = VMAFGPU_AGAIN;
+        int refusals = 0;
         for (const int way = below(3); result == VMAFGPU_AGAIN;) {
             result = way == 0   ? vmafgpu_try_push(b->v, pair[0], pair[1])
                      : way == 1 ? vmafgpu_push_many(&b->v, 1, pair[0], pair[1], NULL)
                                 : vmafgpu_push(b->v, pair[0], pair[1]);
-            if (result == VMAFGPU_AGAIN)
+            if (result == VMAFGPU_AGAIN && (way || refusals++ >= MOST_REFUSALS))
                 CHECK_INT(vmafgpu_wait(b->v, -1), VMAFGPU_OK);
         }
         CHECK_INT(result, VMAFGPU_OK);
+        CHECK(refusals < MOST_REFUSALS); /* a push must succeed without a wait */
         if (!is_lent && below(3) == 0)
             overwrite(b, r, frame);
         /* Slopes in device memory can be read in stream order as soon as their motion is known. */
@@ -865,6 +867,41 @@ static void check_waiting_lost(gpu *g, int is_flushed) {
     film_free(&f);
 }
 
+/* Checks that all slopes of a batch become NaN, and that all pairs get scores, if the GPU fails while the slopes of the
+ * pairs whose motion is known are launched. */
+static void check_batch_lost(gpu *g, int is_waiting) {
+    enum { WIDTH = 64, HEIGHT = 48, SIZE = WIDTH * HEIGHT };
+    film f = film_make("texture+mix", WIDTH, HEIGHT, 8, 3, 1);
+    vmafgpu_config config = gpu_config(g, &f);
+    static float slopes[3][SIZE];
+    void *stream = NULL;
+    where("slopes of a batch, lost GPU, %s", is_waiting ? "wait" : "wait of a stream");
+    config.slopes = 1;
+    config.gpu.batch = 3;
+    CHECK_INT(g->stream_create(&stream, 1), 0);
+    vmafgpu *v = open_checked(&config);
+    check_on_gpu(g, v);
+    memset(slopes, 0, sizeof slopes);
+    for (int i = 0; i < 3; i++) {
+        const vmafgpu_frame reference = film_frame(&f, i, 0), distorted = film_frame(&f, i, 1);
+        CHECK_INT(vmafgpu_slopes_next(v, slopes[i], 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
+    }
+    g->sim.fail(g->is_hip ? "hipModuleLaunchKernel" : "cuLaunchKernel", 1, 700);
+    (void)(is_waiting ? vmafgpu_wait(v, -1) : vmafgpu_stream_wait(v, stream, -1));
+    CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
+    CHECK_INT(vmafgpu_score_count(v), 3);
+    for (int i = 0; i < 3; i++) {
+        int unknown = 0;
+        for (int k = 0; k < SIZE; k++)
+            unknown += slopes[i][k] != slopes[i][k];
+        CHECK_INT(unknown, SIZE);
+    }
+    vmafgpu_close(v);
+    (void)g->stream_destroy(stream);
+    film_free(&f);
+}
+
 static void check_live(gpu *g) {
     static const slopes_case cases[] = {
         { "texture+mix", 96, 88, 8, "vmaf_v0.6.1", NULL, "d" },
@@ -889,6 +926,8 @@ static void check_live(gpu *g) {
         check_pairs_lost(g);
         check_waiting_lost(g, 0);
         check_waiting_lost(g, 1);
+        check_batch_lost(g, 0);
+        check_batch_lost(g, 1);
     }
 }
 

@@ -389,10 +389,11 @@
  * GPU: batches. Pushed pairs are collected into batches of gpu.batch pairs. A queue holds up to gpu.queue_depth batches
  * in flight; a push blocks only if this queue is full. The scores of a batch become available when the batch has
  * finished. Without config.live, the last of these scores becomes available only with the next batch, because motion
- * depends on the next reference. vmafgpu_flush(), vmafgpu_wait() and vmafgpu_score_pair() submit an incomplete batch.
- * vmafgpu_score_pair() waits for other pairs only if the queue is full, and then only for the oldest batch. A batch
- * size of 1 gives the lowest latency. For small pictures, however, the default batch size gives many times the
- * throughput.
+ * depends on the next reference. If slopes are requested without config.live, all scores of a batch become available
+ * with the next batch or when vmafgpu_wait() is called. vmafgpu_flush(), vmafgpu_wait() and vmafgpu_score_pair() submit
+ * an incomplete batch. vmafgpu_score_pair() waits for other pairs only if the queue is full, and then only for the
+ * oldest batch. A batch size of 1 gives the lowest latency. For small pictures, however, the default batch size gives
+ * many times the throughput.
  *
  * GPU: startup. Opening a GPU takes a quarter of a second or more. With gpu.open_in_background, a thread opens the GPU
  * while the first pairs are scored on the CPU. Once the GPU is open, the next push or acquisition switches to it; CPU
@@ -1064,8 +1065,8 @@ typedef struct vmafgpu_gpu_config {
                                            default 0. vmafgpu_get_config() returns the number of GPUs in use */
     int         open_in_background;     /* 1: with AUTO, vmafgpu_open() returns while a thread opens the GPU, and the
                                            CPU is used until the GPU is ready. Has no effect if `frame_memory` is DEVICE
-                                           or SURFACE, if config.map_block_size is set, or in builds without threads.
-                                           Cannot be combined with `devices` */
+                                           or SURFACE, if config.map_block_size or config.slopes is set, or in builds
+                                           without threads. Cannot be combined with `devices` */
     void       *cuda_context;           /* a CUcontext, which the caller must keep until the vmafgpu context is closed;
                                            `device` is then ignored. Default: the primary context of the device,
                                            retained from open to close. Must be NULL with HIP, which has no contexts */
@@ -1374,7 +1375,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
  *     of order is refused with VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair remains acquired.
  *   - Before the push, any thread can write to the buffers. All writing must be finished when the push begins. From
  *     then on, and after vmafgpu_reset() or vmafgpu_close(), no thread may write to the buffers.
- *   - With GPUs, at most gpu.queue_depth * gpu.batch pairs per GPU can be acquired or in flight. On the CPU, at most 4
+ *   - With GPUs, at most gpu.queue_depth * gpu.batch pairs per GPU can be acquired or in flight, or gpu.batch + 1 fewer
+ *     with config.slopes and without config.live. On the CPU, at most 4
  *     pairs can be acquired; their buffers are allocated at the first call. If all buffers are in use and at least one
  *     pair is acquired, the function returns VMAFGPU_AGAIN: push an acquired pair first. If no pair is acquired, the
  *     function blocks as a push does.
@@ -3547,7 +3549,7 @@ enum {
 
 /* Launch parameters of the kernel that prepares the smooth prediction from the sums of scored pairs. */
 typedef struct vmafgpu__map_finalise_launch {
-    vmafgpu__slopes_batch slopes; /* also selects the only pair of a map */
+    vmafgpu__slopes_batch slopes; /* for a map, `pairs` is 1 */
     vmafgpu__smooth *smooth;
     const vmafgpu__sums *sums; /* [pairs] */
     vmafgpu__late_motion late[VMAFGPU__MAX_BATCH];
@@ -3644,7 +3646,7 @@ enum {
 /* Computes the weights of slopes, one block per pair. Unlike the slopes of maps, they are derivatives at the pair. */
 typedef struct vmafgpu__slopes_weights_launch {
     vmafgpu__slopes_batch slopes;
-    vmafgpu__map_slope_launch of; /* `slopes` is not used */
+    vmafgpu__map_slope_launch of; /* of.slopes is not used; of.smooth is that of pair 0 */
     vmafgpu__slopes_weights *weights;
     int32_t adm, bit_depth; /* adm: ADM extractor of the first model, or -1 */
 } vmafgpu__slopes_weights_launch;
@@ -14264,8 +14266,8 @@ typedef struct vmafgpu__slopes_functions {
     void (*total)(float weight, const float *a, const float *b, int w, float *out);
 } vmafgpu__slopes_functions;
 
-/* The working memory of one thread. The members that are used for the terms of VIF share memory with the others:
- * vif_scratch, `ring`, `filtered` and `line`. Only `zero` is used by both. */
+/* The working memory of one thread. Only the terms of VIF use vif_scratch, `ring`, `filtered` and `line`. These share
+ * memory with all other members except `zero`, which both phases use. */
 typedef struct vmafgpu__slopes_worker {
     void *vif_scratch, *adm_scratch;
     unsigned char *lines;              /* the lines and adm_scratch, which are zeroed for each strip */
@@ -29095,8 +29097,8 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
  * Each submitted frame or pair gets a position. This includes seeds (references before the first pair) and tails
  * (references after the last one). Four counters state how many positions have been submitted, launched, retired (their
  * sums are on the host) and collected (the engine has read the sums): collected <= retired <= launched <= submitted.
- * If slopes depend on the motion of later positions (`lag` is not 0), the slot of a pair stays in use until `lag` more
- * positions have been retired.
+ * If slopes depend on the motion of later positions (`lag` is not 0), the slot of a batch and the slot before it stay
+ * in use until up to `lag` more batches have been retired.
  *
  * Copies of frames are stored in planes. The planes form two rings, which are indexed by position: one for references,
  * one for distorted frames. `flight` is the maximum number of pairs in flight. The ring of references has `flight +
@@ -29169,7 +29171,7 @@ typedef struct vmafgpu__slot {
     uint32_t due_slopes;      /* those that the next launches compute */
     vmafgpu__wanted_slopes slopes[VMAFGPU__MAX_BATCH];
     int is_released;       /* the sums can be collected although slopes are not complete */
-    int64_t slopes_end;    /* position of the pair whose `done` event includes all slopes; INT64_MAX if unknown */
+    int64_t slopes_end;    /* last position of the batch whose `done` event includes all slopes; INT64_MAX if unknown */
     int is_prepared;       /* 1 if everything that needs no motion has been launched */
     const uint64_t *terms; /* if the VIF kernels of the batch store the terms of slopes: their addresses for each scale;
                               otherwise NULL */
@@ -30504,7 +30506,7 @@ static vmafgpu_result vmafgpu__bring(vmafgpu *v, vmafgpu__slot *slot, vmafgpu__u
 
 /* Returns how many positions must have been collected before this one can be submitted or lent. The planes of a pair in
  * host memory stay in use until the pair has been collected, because the CPU needs them if the GPU fails. Slopes need
- * the planes on the device until more positions have been retired. */
+ * the planes on the device until vmafgpu__slopes_delay() more positions have been retired. */
 static int64_t vmafgpu__gpu_needs(vmafgpu *v, int64_t position, int is_lent) {
     (void)is_lent;
     return position + 1 + vmafgpu__slopes_delay(v->gpu) - v->gpu->flight;
@@ -33693,8 +33695,9 @@ typedef struct vmafgpu__editor {
 } vmafgpu__editor;
 
 /* A pair whose slopes are requested and whose score depends on later references. While the pair waits, `luma`,
- * `adm` and `vif` are its planes, and the CPU backend uses other planes. If two pairs can wait, this would need too
- * much memory: then luma[0] is in the history, and the terms of VIF are computed when the score is ready. */
+ * `adm` and `vif` are its planes, and the CPU backend uses other planes. If two pairs can wait, copies of everything
+ * would need too much memory. Then luma[0] points into the history, `vif` is not used, and the terms of VIF are
+ * computed when the score is ready. */
 typedef struct vmafgpu__waiting_pair {
     vmafgpu__wanted_slopes wanted;
     int64_t index; /* of the frame */
@@ -34955,8 +34958,8 @@ static void vmafgpu__map_pair(vmafgpu *v, const double *row) {
     (void)vmafgpu__edits_map(v, v->config.map_block_size, NULL, v->map.shares, 1);
 }
 
-/* Exchanges the planes of the CPU backend with those of a waiting pair, except for luma. Terms
- * are exchanged unless they are computed later. */
+/* Exchanges the planes of the CPU backend with those of a waiting pair, except for luma. Terms are exchanged unless
+ * they are computed later. */
 static void vmafgpu__exchange_planes(vmafgpu__cpu *cpu, vmafgpu__waiting_pair *pair) {
     for (int f = 0; f < 2; f++) {
         for (int s = 1; s < VMAFGPU__SCALES; s++) {
@@ -35248,9 +35251,9 @@ struct vmafgpu__gpu_edits {
     vmafgpu__edit_lane lanes[VMAFGPU__EDIT_LANES];
     const vmafgpu__edit_lane *reading; /* the lane whose results are being read */
     int shown[VMAFGPU__SLOPES];        /* index in a record of each sum that is reported, or -1 */
-    /* Memory for slopes of samples; none without config.slopes. `terms` and `bands` have three planes each. Pairs use
-     * the sets of terms in turn. `vif` and `adm` are derivatives with respect to the input of a scale; element 0 is not
-     * used. */
+    /* Memory for slopes of samples; none without config.slopes. `terms` and `bands` have three planes each. All
+     * batches use the same memory. `vif` and `adm` are derivatives with respect to the input of a scale; element 0 is
+     * not used. */
     struct {
         uint64_t size; /* bytes per pair of a batch; all addresses are those of pair 0 */
         uint64_t smooth, weights;
@@ -36218,7 +36221,8 @@ static void vmafgpu__begin_slopes(vmafgpu *v, vmafgpu__slot *slot) {
 
 /* Launches the kernels for the slopes of a batch that need no weights: `terms`, unless the VIF kernels store the terms,
  * and `vif`. With config.live, they can run at the same time as the kernels for the sums, on the second stream (after
- * ADM) and on the third stream. Without config.live, only `terms` of scale 0 can. All batches use the same memory.
+ * ADM) and on the third stream. Without config.live, only `terms` and `vif` of scale 0 can, and only if `terms` is
+ * needed. All batches use the same memory.
  * Therefore, `terms` waits for the kernels `vif` of the previous batch, and `vif` waits until the slopes of the
  * previous batch are complete. */
 static void vmafgpu__slopes_prepare(vmafgpu *v, vmafgpu__slot *slot) {
@@ -36284,10 +36288,11 @@ static void vmafgpu__slopes_complete(vmafgpu *v, vmafgpu__slot *slot, uint32_t p
  * config.live, the weights can depend on motion2 or motion3, and thus on the motion of the next positions. The data of
  * the batch then stay in its slot until these positions have been retired; see `lag`. All batches use the same memory,
  * so only one batch at a time can be prepared. The slopes are launched with the batch whose motion was missing, before
- * its `done` event. The sums of a batch can be collected when this batch has been retired.
+ * its `done` event. The sums of a batch can be collected when its slopes are complete, see vmafgpu__available().
  *
- * If the caller waits for a score or calls vmafgpu_stream_wait(), the slopes of all pairs whose motion is known are
- * launched at once. The slopes of the last pairs of the batch follow later, in a launch of their own.
+ * If the caller waits for a score that is held back, or calls vmafgpu_stream_wait(), the slopes of all pairs whose
+ * motion is known are launched at once. The slopes of the last pairs of the batch follow later, in a launch of their
+ * own.
  */
 
 /* Returns the slot of the first batch with slopes that have been requested but not launched, or NULL. */
@@ -37596,7 +37601,7 @@ static vmafgpu_result vmafgpu__open_gpus(vmafgpu *v) {
     const vmafgpu_config *c = &v->config;
     if (vmafgpu__needs_cpu(v))
         return VMAFGPU_ERROR_BACKEND;
-    /* With maps, do not open the GPU later: all maps must come from the same backend. */
+    /* With maps or slopes, do not open the GPU later: all of them must come from the same backend. */
     const int is_later = c->gpu.open_in_background && c->backend == VMAFGPU_BACKEND_AUTO &&
                          c->gpu.frame_memory < VMAFGPU_MEMORY_DEVICE && !vmafgpu__maps_pairs(c);
     vmafgpu_result result = VMAFGPU_AGAIN;

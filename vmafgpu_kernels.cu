@@ -8922,7 +8922,8 @@ GPU_FN int64_t slopes_offset(const vmafgpu__slopes_batch &batch) {
 }
 
 /* These functions return the address of an item of the pair that a thread block processes. `first` is the item of
- * pair 0. Loads name their address space. For stores, the compiler finds it only if it can follow the pointer. */
+ * pair 0. The first function can use an integer, because loads state their address space. The second one keeps a
+ * pointer, from which the compiler derives the address space of stores. */
 template <class Item> GPU_FN const Item *slopes_of_pair(const Item *first, const vmafgpu__slopes_batch &batch) {
     return (const Item *)((uintptr_t)first + slopes_offset(batch) * sizeof(float));
 }
@@ -9751,7 +9752,8 @@ GPU_KERNEL(vmafgpu_map_shares, vmafgpu__map_launch, VMAFGPU__MAP_THREADS, 4) {
  * operations in the same order as in that section; only the signs of zeros can differ in intermediate results. There
  * are five kernels per scale:
  *   terms    computes the derivatives of VIF with respect to variances, in three planes. This kernel is in >>edits,
- *            because it uses the tiles of VIF. If VIF uses the matrix form, the kernel `matrix` replaces it.
+ *            because it uses the tiles of VIF. If VIF uses the matrix form, the kernel `matrix` replaces it, and
+ *            VifTerms computes the terms of pushed pairs together with their sums, if possible.
  *   vif      applies the adjoint of the filter of VIF.
  *   combine  multiplies the results of `vif` by their weight, and adds the derivatives of the next scale. The smallest
  *            scale does not need this kernel.

@@ -42,8 +42,8 @@ import vmafgpu
 
 __all__ = ["torch_loss", "torch_score"]
 _CONTEXTS = 8                       # number of contexts that are kept for later calls
-_MOST_PICTURES = 32                 # that a GPU processes at the same time
-_MOST_SAMPLES = 2 * 3840 * 2160     # in these pictures; they need about 30 bytes of GPU memory per sample
+_MOST_PICTURES = 32                 # maximum number of pictures that a GPU processes at the same time
+_MOST_SAMPLES = 2 * 3840 * 2160     # maximum number of samples of these pictures; about 30 bytes of GPU memory each
 _FLOATS = ctypes.POINTER(ctypes.c_float)
 
 class _Context:

@@ -902,6 +902,40 @@ static void check_batch_lost(gpu *g, int is_waiting) {
     film_free(&f);
 }
 
+/* Checks that vmafgpu_try_push() accepts pairs without a wait if the slopes of the first pair depend on the motion of
+ * two later references. */
+static void check_try_push(gpu *g) {
+    enum { WIDTH = 64, HEIGHT = 48, PAIRS = 6 };
+    film f = film_make("texture+mix", WIDTH, HEIGHT, 8, PAIRS, 1);
+    vmafgpu_config config = gpu_config(g, &f);
+    vmafgpu_model_config model;
+    static float slopes[PAIRS][WIDTH * HEIGHT];
+    memset(&model, 0, sizeof model);
+    model.version = "vmaf_v0.6.1";
+    model.options = "motion.motion_five_frame_window=true";
+    config.models = &model;
+    config.model_count = 1;
+    config.slopes = 1;
+    for (int queue = 0; queue <= 5; queue++) {
+        int refusals = 0;
+        where("slopes of pairs that are pushed without a wait, queue %d", queue);
+        config.gpu.batch = 1;
+        config.gpu.queue_depth = queue;
+        vmafgpu *v = open_checked(&config);
+        check_on_gpu(g, v);
+        for (int i = 0; i < PAIRS && refusals < MOST_REFUSALS; i++) {
+            const vmafgpu_frame reference = film_frame(&f, i, 0), distorted = film_frame(&f, i, 1);
+            vmafgpu_result result;
+            CHECK_INT(vmafgpu_slopes_next(v, slopes[i], 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+            while ((result = vmafgpu_try_push(v, &reference, &distorted)) == VMAFGPU_AGAIN && refusals < MOST_REFUSALS)
+                refusals++;
+            CHECK_INT(result, VMAFGPU_OK);
+        }
+        vmafgpu_close(v);
+    }
+    film_free(&f);
+}
+
 static void check_live(gpu *g) {
     static const slopes_case cases[] = {
         { "texture+mix", 96, 88, 8, "vmaf_v0.6.1", NULL, "d" },
@@ -922,6 +956,7 @@ static void check_live(gpu *g) {
                 check_pairs(g, &cases[i], (uint32_t)i + 1, cases[i].width < 300 && i % 2 == 0 ? 16 : 0, stream);
         CHECK_INT(g->stream_destroy(stream), 0);
     }
+    check_try_push(g);
     if (g->is_simulated) {
         check_pairs_lost(g);
         check_waiting_lost(g, 0);

@@ -35989,7 +35989,7 @@ static void vmafgpu__launch_slopes_vif(vmafgpu *v, const vmafgpu__slot *slot, in
         launch.out = (float *)(uintptr_t)vmafgpu__slopes_of_vif(x, s);
         vmafgpu__set_shape(&shape, vmafgpu__divide_up(launch.vif.width, VMAFGPU__SLOPES_WIDTH(s)),
                            vmafgpu__divide_up(launch.vif.height, VMAFGPU__SLOPES_HEIGHT), 1, VMAFGPU__SLOPES_THREADS,
-                           (uint32_t)VMAFGPU__SLOPES_VIF_SHARED(s));
+                           VMAFGPU__SLOPES_VIF_SHARED(s));
         vmafgpu__launch_for_pairs(v, VMAFGPU__KERNEL_SLOPES_VIF + vmafgpu__vif_input(s, v->config.bit_depth), slot,
                                   shape, stream, &launch);
     }

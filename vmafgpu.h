@@ -36109,9 +36109,8 @@ static void vmafgpu__launch_slopes_last(vmafgpu *v, const vmafgpu__slot *slot, v
     if (v->edits->vif || v->edits->adm)
         return;
     vmafgpu__slopes_fill_out(v, slot, 0, v->config.width, out);
-    const uint32_t pairs = vmafgpu__slopes_batch_of(v, slot).pairs;
     for (int i = 0; i < slot->batch.pairs; i++)
-        for (int y = 0; y < v->config.height && pairs >> i & 1; y++)
+        for (int y = 0; y < v->config.height && slot->due_slopes >> i & 1; y++)
             (void)VMAFGPU__GPU_CALL(v, fill,
                                     ((uint64_t)(uintptr_t)out[i].data + (uint64_t)(y * out[i].pitch), 0,
                                      sizeof(float) * (size_t)v->config.width, stream));
@@ -36120,12 +36119,11 @@ static void vmafgpu__launch_slopes_last(vmafgpu *v, const vmafgpu__slot *slot, v
 /* Copies slopes to the host if the caller's memory is there. Bytes between rows do not change. */
 static void vmafgpu__copy_slopes(vmafgpu *v, const vmafgpu__slot *slot, void *stream) {
     const size_t row = sizeof(float) * (size_t)v->config.width;
-    const uint32_t pairs = vmafgpu__slopes_batch_of(v, slot).pairs;
     for (int i = 0; i < slot->batch.pairs; i++) {
         const vmafgpu__wanted_slopes *wanted = &slot->slopes[i];
         const int is_packed = wanted->pitch == (ptrdiff_t)row, count = is_packed ? 1 : v->config.height;
         const uint64_t from = v->gpu->edits->by_sample.out + v->gpu->edits->by_sample.size * (uint64_t)i;
-        if (!(pairs >> i & 1) || wanted->memory == VMAFGPU_MEMORY_DEVICE)
+        if (!(slot->due_slopes >> i & 1) || wanted->memory == VMAFGPU_MEMORY_DEVICE)
             continue;
         for (int y = 0; y < count; y++)
             (void)VMAFGPU__GPU_CALL(v, copy_out,
@@ -36196,8 +36194,8 @@ static vmafgpu__slot *vmafgpu__slopes_waiting_after(vmafgpu__gpu *g, int64_t aft
     return first;
 }
 
-/* Makes the VIF kernels of the pair in this slot store its terms, if there are such kernels. They are launched on the
- * first stream, which waits until the terms of an earlier pair in the same memory have been filtered. */
+/* Makes the VIF kernels of the batch in this slot store its terms, if there are such kernels. They are launched on the
+ * first stream, which waits until the terms of the previous batch have been filtered. */
 static void vmafgpu__add_terms(vmafgpu *v, vmafgpu__slot *slot) {
     vmafgpu__gpu_edits *x = v->gpu->edits;
     if (v->gpu->context.form != VMAFGPU__FORM_MATRIX || !v->edits->vif)
@@ -36209,8 +36207,8 @@ static void vmafgpu__add_terms(vmafgpu *v, vmafgpu__slot *slot) {
         (void)VMAFGPU__GPU_CALL(v, stream_wait_event, (slot->streams[0], x->filtered[i], 0));
 }
 
-/* If slopes have been requested with the pair in this slot, makes the VIF kernels store their terms. This is possible
- * if the kernels `vif` of all earlier pairs have been launched. Otherwise the kernels `terms` are launched later. */
+/* If slopes have been requested with pairs of this slot, makes the VIF kernels store their terms. This is possible if
+ * the kernels `vif` of all earlier pairs have been launched. Otherwise the kernels `terms` are launched later. */
 static void vmafgpu__begin_slopes(vmafgpu *v, vmafgpu__slot *slot) {
     vmafgpu__slot *w = vmafgpu__slopes_waiting_after(v->gpu, -1);
     while (w && w != slot && w->is_prepared)

@@ -80,7 +80,7 @@ static void check_failed(gpu *g) {
     config.gpu.queue_depth = 2;
     context = open_checked(&config);
     CHECK_INT(reel_push(&r, context, 0), VMAFGPU_OK);
-    g->sim.fail(g->is_hip ? "hipModuleLaunchKernel" : "cuLaunchKernel", 1, 700);
+    gpu_lose(g);
     (void)reel_push(&r, context, 1);
     CHECK_INT(vmafgpu_flush(context), VMAFGPU_ERROR_DEVICE);
     text = describe(context);

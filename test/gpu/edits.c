@@ -291,7 +291,7 @@ static void test_refused(gpu *g) {
     if (g->is_simulated) { /* the device fails */
         CHECK_INT(vmafgpu_reset(v), VMAFGPU_OK);
         CHECK_INT(vmafgpu_edit_begin(v, &reference, &distorted, NULL, NULL, NULL), VMAFGPU_OK);
-        g->sim.fail(g->is_hip ? "hipModuleLaunchKernel" : "cuLaunchKernel", 1, 700);
+        gpu_lose(g);
         CHECK_INT(vmafgpu_edit_try(v, edits, 1, scores, NULL), VMAFGPU_ERROR_DEVICE);
         CHECK_INT(scores[0].result, VMAFGPU_ERROR_DEVICE);
         CHECK_BITS(scores[0].change, (double)NAN);
@@ -612,7 +612,7 @@ static void check_maps_lost(gpu *g) {
     CHECK_INT(vmafgpu_request_map(v, map, VMAFGPU_MEMORY_SURFACE), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_request_map(v, (float *)(uintptr_t)2, VMAFGPU_MEMORY_DEVICE), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_request_map(v, map, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
-    g->sim.fail(g->is_hip ? "hipModuleLaunchKernel" : "cuLaunchKernel", 1, 700);
+    gpu_lose(g);
     CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
     CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
     for (int i = 0; i < 12; i++)

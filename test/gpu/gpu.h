@@ -160,6 +160,11 @@ static inline void gpu_end(gpu *g) {
     }
 }
 
+/* Makes the next launch of a kernel fail on a simulated GPU, and all calls after it. */
+static inline void gpu_lose(const gpu *g) {
+    g->sim.fail(g->is_hip ? "hipModuleLaunchKernel" : "cuLaunchKernel", 1, 700);
+}
+
 /* Copies from pageable host memory, and waits. The driver can return before the copy is complete, and streams of the
  * library do not wait for it. */
 static inline int gpu_write(gpu *g, uint64_t to, const void *from, size_t size) {

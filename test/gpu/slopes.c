@@ -381,7 +381,7 @@ static void check_pairs_lost(gpu *g) {
     CHECK_INT(vmafgpu_slopes_next(v, slopes[0], PITCH * 4 - 1, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_slopes_next(v, slopes[0], PITCH * 4, VMAFGPU_MEMORY_SURFACE), VMAFGPU_ERROR_ARGUMENT);
     CHECK_INT(vmafgpu_slopes_next(v, slopes[0], PITCH * 4, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
-    g->sim.fail(g->is_hip ? "hipModuleLaunchKernel" : "cuLaunchKernel", 1, 700);
+    gpu_lose(g);
     CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
     CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
     int known = 0, changed = 0;
@@ -828,56 +828,24 @@ static void check_batches(gpu *g, uint32_t seed) {
     film_free(&f);
 }
 
-/* Checks that slopes that wait for motion become NaN if the GPU fails, and that the slopes of earlier pairs do not. */
-static void check_waiting_lost(gpu *g, int is_flushed) {
-    enum { WIDTH = 64, HEIGHT = 48, SIZE = WIDTH * HEIGHT };
-    film f = film_make("texture+mix", WIDTH, HEIGHT, 8, 3, 1);
-    vmafgpu_config config = gpu_config(g, &f);
-    static float slopes[3][SIZE];
-    int unknown[3] = { 0, 0, 0 };
-    where("slopes that wait for motion, lost GPU, %s", is_flushed ? "flush" : "push");
-    config.slopes = 1;
-    vmafgpu *v = open_checked(&config);
-    check_on_gpu(g, v);
-    memset(slopes, 0, sizeof slopes);
-    for (int i = 0; i < 3; i++) {
-        const vmafgpu_frame reference = film_frame(&f, i, 0), distorted = film_frame(&f, i, 1);
-        CHECK_INT(vmafgpu_slopes_next(v, slopes[i], 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
-        if (i == 2) {
-            CHECK_INT(vmafgpu_wait(v, -1), VMAFGPU_OK);
-            if (!is_flushed)
-                g->sim.fail(g->is_hip ? "hipModuleLaunchKernel" : "cuLaunchKernel", 1, 700);
-        }
-        CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
-    }
-    if (is_flushed) {
-        CHECK_INT(vmafgpu_wait(v, -1), VMAFGPU_OK);
-        g->sim.fail(g->is_hip ? "hipModuleLaunchKernel" : "cuLaunchKernel", 1, 700);
-    }
-    CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
-    CHECK_INT(vmafgpu_score_count(v), 3);
-    for (int i = 0; i < 3; i++)
-        for (int k = 0; k < SIZE; k++)
-            unknown[i] += slopes[i][k] != slopes[i][k];
-    CHECK_INT(unknown[0], 0);
-    CHECK_INT(unknown[1], is_flushed ? 0 : SIZE);
-    CHECK_INT(unknown[2], SIZE);
-    CHECK_INT(vmafgpu_slopes_next(v, slopes[0], 0, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_DEVICE);
-    vmafgpu_close(v);
-    film_free(&f);
-}
+/* When the GPU fails: in the last push, in the flush, or while a wait or a wait of a stream launches the slopes of the
+ * pairs whose motion is known. */
+typedef enum loss { LOST_IN_PUSH, LOST_IN_FLUSH, LOST_IN_WAIT, LOST_IN_STREAM_WAIT } loss;
 
-/* Checks that all slopes of a batch become NaN, and that all pairs get scores, if the GPU fails while the slopes of the
- * pairs whose motion is known are launched. */
-static void check_batch_lost(gpu *g, int is_waiting) {
+/* Checks that slopes that wait for motion become NaN if the GPU fails, that the slopes of earlier pairs do not, and
+ * that all pairs get scores. */
+static void check_waiting_lost(gpu *g, loss when) {
     enum { WIDTH = 64, HEIGHT = 48, SIZE = WIDTH * HEIGHT };
+    static const char *const names[] = { "push", "flush", "wait", "wait of a stream" };
+    const int is_batch = when >= LOST_IN_WAIT;
     film f = film_make("texture+mix", WIDTH, HEIGHT, 8, 3, 1);
     vmafgpu_config config = gpu_config(g, &f);
     static float slopes[3][SIZE];
     void *stream = NULL;
-    where("slopes of a batch, lost GPU, %s", is_waiting ? "wait" : "wait of a stream");
+    int unknown[3] = { 0, 0, 0 };
+    where("slopes that wait for motion, lost GPU, %s", names[when]);
     config.slopes = 1;
-    config.gpu.batch = 3;
+    config.gpu.batch = is_batch ? 3 : 0;
     CHECK_INT(g->stream_create(&stream, 1), 0);
     vmafgpu *v = open_checked(&config);
     check_on_gpu(g, v);
@@ -885,20 +853,29 @@ static void check_batch_lost(gpu *g, int is_waiting) {
     for (int i = 0; i < 3; i++) {
         const vmafgpu_frame reference = film_frame(&f, i, 0), distorted = film_frame(&f, i, 1);
         CHECK_INT(vmafgpu_slopes_next(v, slopes[i], 0, VMAFGPU_MEMORY_HOST), VMAFGPU_OK);
+        if (i == 2 && !is_batch)
+            CHECK_INT(vmafgpu_wait(v, -1), VMAFGPU_OK);
+        if (i == 2 && when == LOST_IN_PUSH)
+            gpu_lose(g);
         CHECK_INT(vmafgpu_push(v, &reference, &distorted), VMAFGPU_OK);
     }
-    g->sim.fail(g->is_hip ? "hipModuleLaunchKernel" : "cuLaunchKernel", 1, 700);
-    (void)(is_waiting ? vmafgpu_wait(v, -1) : vmafgpu_stream_wait(v, stream, -1));
+    if (when == LOST_IN_FLUSH)
+        CHECK_INT(vmafgpu_wait(v, -1), VMAFGPU_OK);
+    if (when != LOST_IN_PUSH)
+        gpu_lose(g);
+    if (is_batch)
+        (void)(when == LOST_IN_WAIT ? vmafgpu_wait(v, -1) : vmafgpu_stream_wait(v, stream, -1));
     CHECK_INT(vmafgpu_flush(v), VMAFGPU_OK);
     CHECK_INT(vmafgpu_score_count(v), 3);
-    for (int i = 0; i < 3; i++) {
-        int unknown = 0;
+    for (int i = 0; i < 3; i++)
         for (int k = 0; k < SIZE; k++)
-            unknown += slopes[i][k] != slopes[i][k];
-        CHECK_INT(unknown, SIZE);
-    }
+            unknown[i] += slopes[i][k] != slopes[i][k];
+    CHECK_INT(unknown[0], is_batch ? SIZE : 0);
+    CHECK_INT(unknown[1], when == LOST_IN_FLUSH ? 0 : SIZE);
+    CHECK_INT(unknown[2], SIZE);
+    CHECK_INT(vmafgpu_slopes_next(v, slopes[0], 0, VMAFGPU_MEMORY_HOST), VMAFGPU_ERROR_DEVICE);
     vmafgpu_close(v);
-    (void)g->stream_destroy(stream);
+    (void)g->stream_destroy(stream); /* the device has failed */
     film_free(&f);
 }
 
@@ -959,10 +936,8 @@ static void check_live(gpu *g) {
     check_try_push(g);
     if (g->is_simulated) {
         check_pairs_lost(g);
-        check_waiting_lost(g, 0);
-        check_waiting_lost(g, 1);
-        check_batch_lost(g, 0);
-        check_batch_lost(g, 1);
+        for (int when = LOST_IN_PUSH; when <= LOST_IN_STREAM_WAIT; when++)
+            check_waiting_lost(g, (loss)when);
     }
 }
 

@@ -14329,7 +14329,7 @@ static void vmafgpu__slopes_worker_layout(vmafgpu__carver *c, const vmafgpu *v, 
     const uint64_t first = c->used;
     k->zero = vmafgpu__slopes_line(c, all);
     const uint64_t shared = c->used;
-    for (int i = 0; i < VMAFGPU__SLOPES_VIF; i++) {
+    for (int i = 0; i < VMAFGPU__SLOPES_VIF && v->plan.vif_variants; i++) {
         for (int y = 0; y < VMAFGPU__SLOPES_ROWS; y++)
             k->ring[i][y] = vmafgpu__slopes_line(c, all);
         k->filtered[i] = vmafgpu__slopes_line(c, all);
@@ -14337,7 +14337,7 @@ static void vmafgpu__slopes_worker_layout(vmafgpu__carver *c, const vmafgpu *v, 
             k->line[i][y] = vmafgpu__slopes_line(c, all);
     }
     k->vif_lines_size = (size_t)(c->used - first);
-    k->vif_scratch = vmafgpu__carve(c, v->cpu->functions->vif->scratch_size(w, 1, 0));
+    k->vif_scratch = vmafgpu__carve(c, v->plan.vif_variants ? v->cpu->functions->vif->scratch_size(w, 1, 0) : 0);
     const uint64_t vif_end = c->used;
     c->used = shared;
     for (int i = 0; i < 2; i++)
@@ -14373,7 +14373,8 @@ static vmafgpu__slopes *vmafgpu__slopes_layout(vmafgpu__carver *c, const vmafgpu
     to->vif[0] = to->adm[0] = NULL;
     to->uses_vif = to->repeats_vif = to->with_sums = 0;
     for (int i = 1; i < VMAFGPU__SCALES; i++) {
-        to->vif[i] = vmafgpu__slopes_plane(c, v->config.width >> i, v->config.height >> i);
+        to->vif[i] =
+            v->plan.vif_variants ? vmafgpu__slopes_plane(c, v->config.width >> i, v->config.height >> i) : NULL;
         to->adm[i] = vmafgpu__slopes_plane(c, vmafgpu__adm_size(v->config.width, i - 1),
                                            vmafgpu__adm_size(v->config.height, i - 1));
     }
@@ -34789,7 +34790,7 @@ static void vmafgpu__carve_waiting_pair(const vmafgpu *v, vmafgpu__carver *c, vm
         for (int s = 0; s + 1 < VMAFGPU__SCALES && v->plan.adm_variants; s++)
             pair->adm[s][f] = vmafgpu__carve_band(c, w, h, s);
     }
-    for (int s = 1; s < VMAFGPU__SCALES && !repeats_vif; s++)
+    for (int s = 1; s < VMAFGPU__SCALES && !repeats_vif && v->plan.vif_variants; s++)
         pair->vif[s] = vmafgpu__slopes_plane(c, w >> s, h >> s);
 }
 

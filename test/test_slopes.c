@@ -517,8 +517,8 @@ static void check_wide(void) {
     free_pair(&p);
 }
 
-/* Slopes need at most 13 bytes of memory per sample with one thread. */
-static void check_size(const char *model, int depth) {
+/* Slopes need at most 13 bytes of memory per sample with up to four threads. */
+static void check_size(const char *model, int depth, int threads) {
     double size[2];
     vmafgpu_model_config m;
     vmafgpu_config c;
@@ -529,7 +529,7 @@ static void check_size(const char *model, int depth) {
     c.height = 1080;
     c.bit_depth = depth;
     c.backend = VMAFGPU_BACKEND_CPU;
-    c.threads = 1;
+    c.threads = threads;
     c.models = &m;
     c.model_count = 1;
     for (int i = 0; i < 2; i++) {
@@ -539,7 +539,8 @@ static void check_size(const char *model, int depth) {
         size[i] = (double)vmafgpu_host_memory(v) / (1920 * 1080);
         vmafgpu_close(v);
     }
-    snprintf(test_where, sizeof test_where, "%s, %d bits: %.2f bytes per sample", model, depth, size[1] - size[0]);
+    snprintf(test_where, sizeof test_where, "%s, %d bits, threads %d: %.2f bytes per sample", model, depth, threads,
+             size[1] - size[0]);
     CHECK(size[1] - size[0] > 3 && size[1] - size[0] <= 13);
 }
 
@@ -1239,10 +1240,11 @@ int main(void) {
     check_edits("vmaf_v0.6.1", 8, BLOCKY, 0.85, 0.25);
     check_bits();
     check_wide();
-    for (int depth = 8; depth <= 10; depth += 2) {
-        check_size("vmaf_v0.6.1", depth);
-        check_size("vmaf_v1.0.16_hfr_3d0h", depth);
-    }
+    for (int depth = 8; depth <= 10; depth += 2)
+        for (int threads = 1; threads <= 4; threads += 3) {
+            check_size("vmaf_v0.6.1", depth, threads);
+            check_size("vmaf_v1.0.16_hfr_3d0h", depth, threads);
+        }
     check_flat();
     check_call();
     for (int i = 0; i < 8; i++)

@@ -9780,84 +9780,6 @@ GPU_FN void slopes_put(float *p, float v) {
 
 #ifdef GPU_MATRIX
 
-/* Computes the terms in the matrix form of VIF. A warp processes a strip of 16 rows and tile_width columns. */
-template <int SCALE, int BYTES, int DIGITS> struct SlopesMatrix : VifMatrix<SCALE, BYTES, DIGITS, false> {
-    typedef VifMatrix<SCALE, BYTES, DIGITS, false> Vif;
-
-    /* Computes and stores the terms of 16 columns. Their windows are in the digits of this and the previous step. */
-    GPU_FN void terms(const vmafgpu__edit_vif_launch &launch, const VifWarp &warp, const typename Vif::Strip &strip,
-                      int32_t step) {
-        const int32_t width = launch.vif.width, height = launch.vif.height;
-        const int32_t x = strip.x + 16 * (step - 1) + (int32_t)lane_index() / 4;
-        const uint8_t *matrices = warp.matrices + (step & 1 ? 1 : 2) * VIF_PASS;
-        const int64_t plane = (int64_t)width * height;
-        uint32_t low[4], high[4];
-        load_shared(low, matrices);
-        load_shared(high, matrices + 512);
-#pragma unroll 1
-        for (int half = 0; half < 2; half++) {
-            const int32_t y = strip.y + 8 * half + 2 * ((int32_t)lane_index() % 4);
-            int32_t *out = launch.terms + slopes_offset(launch.slopes) + y * (int64_t)width + x;
-            typename Vif::Variances variance;
-            uint32_t mean[2][EDIT_RUN];
-            int32_t s1[EDIT_RUN], s2[EDIT_RUN], s12[EDIT_RUN];
-            Vif::horizontal_half(warp.digits + half * VIF_HALF, low, high, 0, mean, variance);
-#pragma unroll
-            for (int i = 0; i < EDIT_RUN; i++)
-                s1[i] = variance[0][i], s2[i] = variance[1][i], s12[i] = variance[2][i];
-            slopes_terms(launch.vif.gain.limit, mean, s1, s2, s12);
-#pragma unroll
-            for (int i = 0; i < EDIT_RUN; i++) {
-                int32_t *to = out + i % 2 * width + i / 2 * 8;
-                if (strip.at_edge && (x + i / 2 * 8 >= width || y + i % 2 >= height))
-                    continue;
-                store(to, s2[i]);
-                store(to + plane, s12[i]);
-                store(to + 2 * plane, s1[i]);
-            }
-        }
-    }
-
-    GPU_FN void run(const vmafgpu__edit_vif_launch &launch) {
-        const vmafgpu__vif_launch &vif = launch.vif;
-        const VifWarp warp = Vif::template prepare<false>(vif);
-        const int32_t number = (int32_t)(block_x() * (block_threads() / LANES) + uniform(warp_index()));
-        const int32_t across = (vif.width + launch.tile_width - 1) / launch.tile_width;
-        const int32_t x = number % across * launch.tile_width, y = number / across * 16;
-        if (y >= vif.height || !slopes_has_pair(launch.slopes))
-            return;
-        const int32_t steps = (adm_lesser(launch.tile_width, vif.width - x) + 15) / 16;
-        const typename Vif::Strip strip = Vif::strip_of(vif, block_z(), x, y, steps);
-        uint32_t illegal = 0; /* samples have been checked */
-        Vif::fill(vif, warp, strip, 0);
-        copy_commit();
-#pragma unroll 1
-        for (int32_t step = 0; step <= steps; step++) {
-            if (step < steps)
-                Vif::fill(vif, warp, strip, step + 1);
-            copy_commit();
-            copy_wait<1>();
-            warp_barrier();
-            Vif::vertical(vif, warp, step, &illegal);
-            if (step)
-                terms(launch, warp, strip, step);
-            warp_barrier();
-        }
-    }
-};
-
-#define SLOPES_MATRIX_KERNEL(input, SCALE, BYTES, DIGITS) \
-    GPU_KERNEL(vmafgpu_slopes_matrix_##input, vmafgpu__edit_vif_launch, VMAFGPU__SLOPES_MATRIX_WARPS *LANES, 4) { \
-        SlopesMatrix<SCALE, BYTES, DIGITS>::run(launch); \
-    }
-SLOPES_MATRIX_KERNEL(0_8, 0, 1, 2)
-SLOPES_MATRIX_KERNEL(0_12, 0, 2, 3)
-SLOPES_MATRIX_KERNEL(0_16, 0, 2, 4)
-SLOPES_MATRIX_KERNEL(1, 1, 2, 4)
-SLOPES_MATRIX_KERNEL(2, 2, 2, 4)
-SLOPES_MATRIX_KERNEL(3, 3, 2, 4)
-#undef SLOPES_MATRIX_KERNEL
-
 /* Adds the statistics of N samples to *sums, like vif_statistics(), with the levels that slopes_levels() returned. */
 template <int N>
 GPU_FN void slopes_statistics(const vmafgpu__vif_gain &gain, const uint8_t *table, const SlopesLevels (&levels)[N],
@@ -9877,14 +9799,19 @@ GPU_FN void slopes_statistics(const vmafgpu__vif_gain &gain, const uint8_t *tabl
     sums->denominator += logs;
 }
 
-/* Computes the sums of a scale like VifMatrix, and also stores the terms of slopes. The two results share the filters
- * and the gains. The statistics use the exact doubles of the terms, so they need no corrections. */
-template <int SCALE, int BYTES, int DIGITS> struct VifTerms : VifMatrix<SCALE, BYTES, DIGITS> {
-    typedef VifMatrix<SCALE, BYTES, DIGITS> Vif;
+/* Computes the terms in the matrix form of VIF. If HAS_SUMS is true, also computes the sums of the scale and the images
+ * of the next scale, like VifMatrix. The sums and the terms share the filters and the gains. The statistics use the
+ * exact doubles of the terms, so they need no corrections. */
+template <int SCALE, int BYTES, int DIGITS, bool HAS_SUMS>
+struct VifTerms : VifMatrix<SCALE, BYTES, DIGITS, (HAS_SUMS && SCALE < 3)> {
+    typedef VifMatrix<SCALE, BYTES, DIGITS, (HAS_SUMS && SCALE < 3)> Vif;
+    typedef typename Vif::Strip Strip;
+    static constexpr bool HAS_NEXT = HAS_SUMS && SCALE < 3;
 
-    /* Processes 16 columns. Their windows are in the digits of this and the previous step. */
-    GPU_FN void terms(const vmafgpu__vif_launch &launch, const VifWarp &warp, const typename Vif::Strip &strip,
-                      int32_t step, VifSums *sums) {
+    /* Processes 16 columns. Their windows are in the digits of this and the previous step. terms: three planes of the
+     * pair. */
+    GPU_FN void columns(const vmafgpu__vif_launch &launch, const VifWarp &warp, const Strip &strip, int32_t *terms,
+                        int32_t step, VifSums *sums) {
         const int32_t width = launch.width, height = launch.height;
         const int32_t x = strip.x + 16 * (step - 1) + (int32_t)lane_index() / 4;
         const uint8_t *matrices = warp.matrices + (step & 1 ? 1 : 2) * VIF_PASS;
@@ -9895,8 +9822,7 @@ template <int SCALE, int BYTES, int DIGITS> struct VifTerms : VifMatrix<SCALE, B
 #pragma unroll 1
         for (int half = 0; half < 2; half++) {
             const int32_t y = strip.y + 8 * half + 2 * ((int32_t)lane_index() % 4);
-            int32_t *out =
-                (int32_t *)((uint8_t *)launch.terms + strip.pair * launch.terms_size) + y * (int64_t)width + x;
+            int32_t *out = terms + y * (int64_t)width + x;
             typename Vif::Variances variance;
             uint32_t mean[2][4];
             int32_t s1[4], s2[4], s12[4];
@@ -9910,7 +9836,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifTerms : VifMatrix<SCALE, B
                 s12[i] = is_outside ? 0 : variance[2][i];
                 levels[i] = slopes_levels(launch.gain.limit, s1[i], s2[i], s12[i]);
             }
-            slopes_statistics<4>(launch.gain, warp.table, levels, s1, s2, s12, sums);
+            if (HAS_SUMS)
+                slopes_statistics<4>(launch.gain, warp.table, levels, s1, s2, s12, sums);
 #pragma unroll
             for (int i = 0; i < 4; i++) {
                 int32_t *to = out + i % 2 * width + i / 2 * 8;
@@ -9924,9 +9851,8 @@ template <int SCALE, int BYTES, int DIGITS> struct VifTerms : VifMatrix<SCALE, B
         }
     }
 
-    template <bool DOUBLES>
-    GPU_FN void walk(const vmafgpu__vif_launch &launch, const VifWarp &warp, const typename Vif::Strip &strip,
-                     int32_t steps) {
+    GPU_FN void strip_terms(const vmafgpu__vif_launch &launch, const VifWarp &warp, const Strip &strip, int32_t steps,
+                            int32_t *terms) {
         VifSums sums = {};
         uint32_t illegal = 0;
         Vif::fill(launch, warp, strip, 0);
@@ -9941,27 +9867,61 @@ template <int SCALE, int BYTES, int DIGITS> struct VifTerms : VifMatrix<SCALE, B
             Vif::vertical(launch, warp, step, &illegal);
             if (step) {
                 uint32_t sample[2][2];
-                if (SCALE < 3)
+                if (HAS_NEXT)
                     Vif::shrink(warp, step, sample);
-                terms(launch, warp, strip, step, &sums);
-                if (SCALE < 3)
+                columns(launch, warp, strip, terms, step, &sums);
+                if (HAS_NEXT)
                     Vif::write(launch, strip, step, sample);
             }
             warp_barrier();
         }
+        if (!HAS_SUMS)
+            return; /* the samples have been checked before */
         Vif::finish(launch, strip, steps, sums);
         if (illegal && launch.illegal)
             atomic_or(&launch.illegal[strip.pair], illegal);
     }
 
+    template <bool DOUBLES>
+    GPU_FN void walk(const vmafgpu__vif_launch &launch, const VifWarp &warp, const Strip &strip, int32_t steps) {
+        strip_terms(launch, warp, strip, steps, (int32_t *)((uint8_t *)launch.terms + strip.pair * launch.terms_size));
+    }
+
+    /* Claims pieces of the batch. Requires HAS_SUMS. */
     GPU_FN void run(const vmafgpu__vif_launch &launch) {
-        vif_claim<VifTerms<SCALE, BYTES, DIGITS>, true>(launch, Vif::template prepare<true>(launch));
+        vif_claim<VifTerms, true>(launch, Vif::template prepare<true>(launch));
+    }
+
+    /* A warp processes a strip of 16 rows and tile_width columns. */
+    GPU_FN void run(const vmafgpu__edit_vif_launch &launch) {
+        const vmafgpu__vif_launch &vif = launch.vif;
+        const VifWarp warp = Vif::template prepare<false>(vif);
+        const int32_t number = (int32_t)(block_x() * (block_threads() / LANES) + uniform(warp_index()));
+        const int32_t across = (vif.width + launch.tile_width - 1) / launch.tile_width;
+        const int32_t x = number % across * launch.tile_width, y = number / across * 16;
+        if (y >= vif.height || !slopes_has_pair(launch.slopes))
+            return;
+        const int32_t steps = (adm_lesser(launch.tile_width, vif.width - x) + 15) / 16;
+        strip_terms(vif, warp, Vif::strip_of(vif, block_z(), x, y, steps), steps,
+                    launch.terms + slopes_offset(launch.slopes));
     }
 };
 
+#define SLOPES_MATRIX_KERNEL(input, SCALE, BYTES, DIGITS) \
+    GPU_KERNEL(vmafgpu_slopes_matrix_##input, vmafgpu__edit_vif_launch, VMAFGPU__SLOPES_MATRIX_WARPS *LANES, 4) { \
+        VifTerms<SCALE, BYTES, DIGITS, false>::run(launch); \
+    }
+SLOPES_MATRIX_KERNEL(0_8, 0, 1, 2)
+SLOPES_MATRIX_KERNEL(0_12, 0, 2, 3)
+SLOPES_MATRIX_KERNEL(0_16, 0, 2, 4)
+SLOPES_MATRIX_KERNEL(1, 1, 2, 4)
+SLOPES_MATRIX_KERNEL(2, 2, 2, 4)
+SLOPES_MATRIX_KERNEL(3, 3, 2, 4)
+#undef SLOPES_MATRIX_KERNEL
+
 #define VIF_TERMS_KERNEL(input, SCALE, BYTES, DIGITS, WARPS) \
     GPU_KERNEL(vmafgpu_vif_terms_##input, vmafgpu__vif_launch, WARPS *LANES, 1) { \
-        VifTerms<SCALE, BYTES, DIGITS>::run(launch); \
+        VifTerms<SCALE, BYTES, DIGITS, true>::run(launch); \
     }
 VIF_TERMS_KERNEL(0_8, 0, 1, 2, VMAFGPU__VIF_WARPS_PTX) /* the number of warps is explained at VIF_MATRIX_KERNELS */
 VIF_TERMS_KERNEL(0_12, 0, 2, 3, VMAFGPU__VIF_WARPS_0_12)
@@ -10351,15 +10311,14 @@ template <int SCALE> GPU_FN void slopes_combine(const vmafgpu__slopes_combine_la
     slopes_store_run(line, x, w, sum);
 }
 
-GPU_KERNEL(vmafgpu_slopes_combine_0, vmafgpu__slopes_combine_launch, VMAFGPU__SLOPES_THREADS, 4) {
-    slopes_combine<0>(launch);
-}
-GPU_KERNEL(vmafgpu_slopes_combine_1, vmafgpu__slopes_combine_launch, VMAFGPU__SLOPES_THREADS, 4) {
-    slopes_combine<1>(launch);
-}
-GPU_KERNEL(vmafgpu_slopes_combine_2, vmafgpu__slopes_combine_launch, VMAFGPU__SLOPES_THREADS, 4) {
-    slopes_combine<2>(launch);
-}
+#define SLOPES_COMBINE_KERNEL(SCALE) \
+    GPU_KERNEL(vmafgpu_slopes_combine_##SCALE, vmafgpu__slopes_combine_launch, VMAFGPU__SLOPES_THREADS, 4) { \
+        slopes_combine<SCALE>(launch); \
+    }
+SLOPES_COMBINE_KERNEL(0)
+SLOPES_COMBINE_KERNEL(1)
+SLOPES_COMBINE_KERNEL(2)
+#undef SLOPES_COMBINE_KERNEL
 
 /* ---- ADM: the bands ---- */
 

@@ -143,7 +143,6 @@ int tool_score(options *o) {
     tool_drop_lock(all);
     ok = tool_close_maps(all) && ok;
     tool_end_rows(all);
-    tool_end_slopes(all);
     for (int i = 0; i <= all->count; i++) {
         video_close(&all->videos[i]);
         scaler_close(&all->scalers[i]);
@@ -156,6 +155,7 @@ int tool_score(options *o) {
     leave_opening(all, ok);
     for (int i = 0; i < all->count; i++)
         vmafgpu_close(all->contexts[i]);
+    tool_end_slopes(all); /* frees planes that the contexts could have written until now */
     free(all);
     return ok && tool_messages.strict_failures == 0;
 }

@@ -92,10 +92,10 @@ typedef struct map_files {
 typedef struct slope_video {
     vmafgpu *context; /* the context of the video, or a separate one if that context cannot compute slopes */
     int is_separate;
-    int has_failed; /* the GPU failed, so slopes are missing */
-    int is_cut;     /* a pair has no score, so later slopes are not drawn */
-    int is_pattern; /* a picture per frame is drawn, not the mean */
-    float **planes; /* the first `waiting` ones are of pairs whose scores are not ready, in order */
+    vmafgpu_result result; /* of the last call of the library; ERROR_DEVICE if a GPU failed, so slopes are missing */
+    int is_cut;            /* a pair has no score, so later slopes are not drawn */
+    int is_pattern;        /* a picture per frame is drawn, not the mean */
+    float **planes;        /* the first `waiting` ones are of pairs whose scores are not ready, in order */
     int plane_count, waiting;
     int64_t collected; /* number of scores that were ready when slopes were drawn */
     double *sums;      /* of the slopes of `rows` pairs, for the mean */

@@ -158,14 +158,13 @@ static int push_slopes(session *all, int i, int64_t n, vmafgpu_frame reference, 
     if (is_scored) {
         if (!provide_plane(all, v))
             return 0;
-        const vmafgpu_result result = vmafgpu_slopes_next(v->context, v->planes[v->waiting], 0, VMAFGPU_MEMORY_HOST);
-        v->has_failed = result == VMAFGPU_ERROR_DEVICE;
-        if (result != VMAFGPU_OK)
-            return 0;
+        v->result = vmafgpu_slopes_next(v->context, v->planes[v->waiting], 0, VMAFGPU_MEMORY_HOST);
     }
     /* Frames in buffers that the other context lent are in pinned memory, which both backends can read. */
     reference.memory = distorted.memory = VMAFGPU_MEMORY_HOST;
-    if (v->is_separate && vmafgpu_push(v->context, &reference, &distorted) != VMAFGPU_OK)
+    if (v->is_separate && v->result == VMAFGPU_OK)
+        v->result = vmafgpu_push(v->context, &reference, &distorted);
+    if (v->result != VMAFGPU_OK)
         return 0;
     v->waiting += is_scored;
     return 1;
@@ -181,10 +180,10 @@ int tool_push_slopes(session *all, int64_t n, const pair *now) {
 int tool_fail_slopes(const session *all) {
     for (int i = 0; i < all->o->slopes.count; i++) {
         const slope_video *v = &all->slopes[i];
-        if (v->has_failed)
+        if (v->result == VMAFGPU_ERROR_DEVICE)
             return tool_fail("--slopes: the GPU failed (%s), so slopes are missing; use --backend cpu",
                              vmafgpu_backend_note(v->context));
-        if (v->is_separate && *vmafgpu_last_error(v->context))
+        if (v->result != VMAFGPU_OK)
             return tool_fail_library(vmafgpu_last_error(v->context));
     }
     return tool_out_of_memory();
@@ -221,7 +220,7 @@ static int use_slopes(session *all, int i, int64_t row) {
     const float *slopes = v->planes[0];
     png_bytes picture = { NULL, 0, 0, 0, 0, 0 };
     if (isnan(slopes[0])) { /* the library could not complete these slopes */
-        v->has_failed = 1;
+        v->result = VMAFGPU_ERROR_DEVICE;
         return tool_fail_slopes(all);
     }
     v->rows++;
@@ -258,9 +257,10 @@ int tool_collect_slopes(session *all) {
 
 int tool_flush_slopes(session *all, int is_cut) {
     for (int i = 0; i < all->o->slopes.count; i++) {
-        const slope_video *v = &all->slopes[i];
-        /* tool_score_videos() has ended the clip of the other contexts. */
-        if (v->is_separate && (is_cut ? vmafgpu_wait(v->context, -1) : vmafgpu_flush(v->context)) != VMAFGPU_OK)
+        slope_video *v = &all->slopes[i];
+        if (v->is_separate) /* tool_score_videos() has ended the clip of the other contexts */
+            v->result = is_cut ? vmafgpu_wait(v->context, -1) : vmafgpu_flush(v->context);
+        if (v->result != VMAFGPU_OK)
             return tool_fail_slopes(all);
     }
     return tool_collect_slopes(all);

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 import warnings
 import weakref
 
@@ -750,7 +751,7 @@ class Torch(unittest.TestCase):
 
     def test_memory(self):
         """Contexts are reused and their number is limited; steps need no more memory."""
-        module = sys.modules["vmafgpu_torch"] if "vmafgpu_torch" in sys.modules else __import__("vmafgpu_torch")
+        module = __import__("vmafgpu_torch")
         for n in range(12):
             vmafgpu.torch_score(self.r[:, :64 + n], self.d[:, :64 + n])
         self.assertEqual(len(module._contexts), module._CONTEXTS)
@@ -766,6 +767,33 @@ class Torch(unittest.TestCase):
         self.assertIs(before, list(module._contexts.values())[-1])
         with open("/proc/self/statm") as file:
             self.assertLess(int(file.read().split()[1]) - pages, 40 * 96 * 128 * 4 * 4 // 4096 // 2)
+
+    def test_short_memory(self):
+        """If memory is short, kept contexts are closed, then batches become smaller."""
+        module, tried = __import__("vmafgpu_torch"), []
+
+        def context(*arguments, batch):
+            tried.append((arguments, batch, len(module._contexts)))
+            if len(tried) < works:
+                raise vmafgpu.Error(-3, reason)
+            return "context"
+        reason = "config.backend cuda: device memory: out of memory (1.0 MB required, 0.5 of 2.0 MB free)"
+        with unittest.mock.patch.object(module, "_Context", context):
+            for batch, works, expected in ((8, 4, [8, 8, 4, 2]), (8, 2, [8, 8]), (1, 9, [1, 1]), (0, 9, [0, 0])):
+                module._contexts.clear()
+                module._contexts["kept"] = None
+                tried.clear()
+                if works <= len(expected):
+                    self.assertEqual(module._open(batch, "a", 1), "context")
+                else:
+                    with self.assertRaisesRegex(vmafgpu.Error, "out of memory"):
+                        module._open(batch, "a", 1)
+                self.assertEqual(tried, [(("a", 1), b, n == 0) for n, b in enumerate(expected)])
+            tried.clear()
+            reason = "config.backend cuda: no device"
+            with self.assertRaisesRegex(vmafgpu.Error, "no device"):
+                module._open(8)
+            self.assertEqual(len(tried), 1)
 
     def test_threads(self):
         """Each thread has its own contexts."""

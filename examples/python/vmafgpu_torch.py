@@ -25,7 +25,8 @@ picture; see SLOPES in the manual in vmafgpu.h. The reference gets no gradient.
 
 Tensors in GPU memory stay there. The library waits for the work that is queued on the current stream of PyTorch. The
 functions return when the scores and the slopes are complete. Several pictures take less time in one call than in
-separate calls: a GPU processes up to 32 small pictures, or 8 pictures of 1920x1080, at the same time.
+separate calls: a GPU processes up to 32 small pictures, or 8 pictures of 1920x1080, at the same time, or fewer if its
+memory is short.
 """
 import collections
 import ctypes
@@ -102,6 +103,23 @@ def _log(level: int, message: str) -> None:
 _contexts: "collections.OrderedDict[Any, _Context]" = collections.OrderedDict()
 _lock = threading.Lock()
 
+def _open(batch: int, *arguments: Any) -> _Context:
+    """Opens a context. If memory is short, first releases memory that is only kept for later calls, and then tries
+    smaller batches."""
+    is_released = False
+    while True:
+        try:
+            return _Context(*arguments, batch=batch)
+        except vmafgpu.Error as error:
+            if "out of memory" not in str(error) or (is_released and batch <= 1):
+                raise
+        if is_released:
+            batch //= 2
+        with _lock:
+            _contexts.clear()
+        torch.cuda.empty_cache()
+        is_released = True
+
 def _context(shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, model: Any, threads: int,
              is_clip: bool, count: int) -> _Context:
     """Returns a context for `count` pictures that only this thread uses. On a GPU, the context processes 1, 2, 4, 8, 16
@@ -113,7 +131,7 @@ def _context(shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, mo
     with _lock:
         context = _contexts.pop(key, None)
     if context is None:
-        context = _Context(shape, device, bit_depth, model, threads, is_clip, batch=batch)
+        context = _open(batch, shape, device, bit_depth, model, threads, is_clip)
     with _lock:
         _contexts[key] = context
         while len(_contexts) > _CONTEXTS:

@@ -34999,7 +34999,7 @@ static void vmafgpu__slopes_advance(vmafgpu *v) {
         vmafgpu__exchange_planes(v->cpu, &x->waiting[0]);
         for (int f = 0; f < 2; f++)
             x->by_sample->luma[f] = vmafgpu__own_view(v->cpu, pair.luma[f]);
-        if (x->by_sample->repeats_vif) /* overwrites the pictures of the backend, which nothing needs any more */
+        if (x->by_sample->repeats_vif) /* computes the pictures of VIF again; the sums in x->base are not used */
             (void)vmafgpu__slopes_terms(v, x->by_sample, &x->base, 1, pair.wanted.samples, pair.wanted.pitch);
         x->base = pair.sums;
         vmafgpu__slopes_pair(v, pair.index, &pair.wanted);
@@ -35015,11 +35015,9 @@ static void vmafgpu__slopes_advance(vmafgpu *v) {
 static void vmafgpu__slopes_pushed(vmafgpu *v, int64_t index, const vmafgpu__wanted_slopes *wanted) {
     vmafgpu__edits *x = v->edits;
     const int repeats_vif = x->by_sample->repeats_vif;
-    if (index < vmafgpu__ready(v)) {
+    if (index < vmafgpu__ready(v)) { /* impossible with repeats_vif, because each score needs the next reference */
         memcpy(x->by_sample->luma, v->cpu->pair, sizeof v->cpu->pair);
         vmafgpu__add_workers(v, v->cpu, &x->base);
-        if (repeats_vif)
-            (void)vmafgpu__slopes_terms(v, x->by_sample, NULL, 1, wanted->samples, wanted->pitch);
         vmafgpu__slopes_pair(v, index, wanted);
         return;
     }

@@ -1375,17 +1375,15 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
  *     of order is refused with VMAFGPU_ERROR_ARGUMENT. If a push fails, the pair remains acquired.
  *   - Before the push, any thread can write to the buffers. All writing must be finished when the push begins. From
  *     then on, and after vmafgpu_reset() or vmafgpu_close(), no thread may write to the buffers.
- *   - With GPUs, at most gpu.queue_depth * gpu.batch pairs per GPU can be acquired or in flight, or gpu.batch + 1 fewer
- *     with config.slopes and without config.live. On the CPU, at most 4
- *     pairs can be acquired; their buffers are allocated at the first call. If all buffers are in use and at least one
- *     pair is acquired, the function returns VMAFGPU_AGAIN: push an acquired pair first. If no pair is acquired, the
- *     function blocks as a push does.
+ *   - With GPUs, at most gpu.queue_depth * gpu.batch pairs per GPU can be acquired or in flight. If config.slopes is
+ *     set, config.live is 0 and the model uses motion, it is gpu.batch pairs fewer, or gpu.batch + 1 fewer with
+ *     motion_five_frame_window. On the CPU, at most 4 pairs can be acquired; their buffers are allocated at the first
+ *     call. If all buffers are in use and at least one pair is acquired, the function returns VMAFGPU_AGAIN: push an
+ *     acquired pair first. If no pair is acquired, the function blocks as a push does.
  *   - If a sample exceeds the bit depth, the result depends on the backend: on a GPU, the pair fails (as with pinned
  *     memory); on the CPU, the push fails.
  *   - config.gpu.frame_memory must be HOST. On a GPU, vmafgpu_score_pair() and vmafgpu_edit_begin() need free buffers:
  *     if all pairs are acquired, these functions return VMAFGPU_ERROR_STATE.
- *   - On a GPU with config.slopes, the number of pairs that can be acquired or in flight is lower if config.live is 0
- *     and motion is used: by two with motion_five_frame_window, otherwise by one.
  *   - With subsample, the distorted frame of a pair that is not scored need not be filled, unless a feature uses all
  *     distorted frames. */
 VMAFGPU_API vmafgpu_result vmafgpu_acquire_pair(vmafgpu *context, vmafgpu_frame *reference, vmafgpu_frame *distorted);

@@ -399,7 +399,7 @@ static void check_pairs_lost(gpu *g) {
 
 /* ---- slopes of random clips, with and without config.live ---- */
 
-enum { MOST_PAIRS = 7, MOST_LENT = 3, MOST_REFUSALS = 1000000, UNTOUCHED = -7 };
+enum { MOST_PAIRS = 7, MOST_LENT = MOST_PAIRS, MOST_REFUSALS = 1000000, UNTOUCHED = -7 };
 
 /* A model whose slopes depend on two motion columns. */
 typedef struct mixed {

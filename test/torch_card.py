@@ -69,7 +69,8 @@ def generated(width=1920, height=1080, frames=8):
     """Returns smooth pictures with some texture, and blurred copies of them."""
     source = torch.Generator().manual_seed(1)
     wide = torch.nn.functional.interpolate(torch.rand(1, 1, height // 24, width // 24, generator=source),
-                                           size=(height + 16, width + 16), mode="bicubic", align_corners=False)
+                                           size=(height + 3 * frames, width + 3 * frames), mode="bicubic",
+                                           align_corners=False)
     wide = (wide + torch.rand(wide.shape, generator=source) / 8).clamp(0, 1)[0, 0]
     r = torch.stack([wide[2 * i:2 * i + height, 3 * i:3 * i + width] for i in range(frames)])
     d = torch.nn.functional.avg_pool2d(r[:, None], 3, 1, 1, count_include_pad=False)[:, 0]

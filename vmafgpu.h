@@ -170,8 +170,8 @@
  *         vmafgpu_edit_commit(v, &edit, 1, NULL);                         // NULL: receives the new score, if set
  *
  * MAPS show which parts of a frame lower the VMAF score. A map contains one float per block. Maps require
- * config.map_block_size and config.live. A map in host memory is complete when the score of its pair is ready. Without
- * config.live, call vmafgpu_edit_begin() and vmafgpu_edit_blocks() instead.
+ * config.map_block_size and config.live. A map in host memory is complete when vmafgpu_next_score() returns the score
+ * of its pair. Without config.live, call vmafgpu_edit_begin() and vmafgpu_edit_blocks() instead.
  *
  *     int across, down;
  *     vmafgpu_map_blocks(v, &across, &down);                                  // size of `map` in blocks
@@ -192,8 +192,9 @@
  *   - The values rank blocks, but they do not predict the exact change if a block is restored alone: the model is not
  *     linear, and a block also changes the sums of its neighbours. Use vmafgpu_edit_try() for this.
  *
- * SLOPES show how the score changes with each luma sample. A slope is the derivative of the prediction of the first
- * model, for use in filters, encoders and training. vmafgpu_slopes_next() requests the slopes of the next pair of the
+ * SLOPES show how the score changes with each luma sample of the distorted frame, for use in filters, encoders and
+ * training. A slope is the derivative of the prediction of the first model (before transform and clip) with respect to
+ * a sample, in points per code value. vmafgpu_slopes_next() requests the slopes of the next pair of the
  * clip. vmafgpu_edit_slopes() computes the slopes of the base of edits. Both require config.slopes. Slopes describe
  * small, structured changes: the change of the score is about the sum of slope * change over all samples. If every
  * sample moves by one code value, in the direction of its slope or towards the reference, the error of this sum is
@@ -203,7 +204,8 @@
  * of the slopes raises the score, but does not necessarily improve the picture, not even with neg models.
  *
  *     vmafgpu_slopes_next(v, slopes, 0, VMAFGPU_MEMORY_HOST);                 // requires cfg.slopes
- *     vmafgpu_push(v, &ref, &dist);                               // with cfg.live, the CPU writes the slopes here
+ *     vmafgpu_push(v, &ref, &dist);
+ *     // When vmafgpu_next_score() has returned the score of this pair, the slopes are complete:
  *     for (int64_t k = 0; k < (int64_t)cfg.width * cfg.height; k++)
  *         value += slopes[k] * change[k];                                     // VMAF points, for small changes
  *
@@ -389,8 +391,8 @@
  * GPU: batches. Pushed pairs are collected into batches of gpu.batch pairs. A queue holds up to gpu.queue_depth batches
  * in flight; a push blocks only if this queue is full. The scores of a batch become available when the batch has
  * finished. Without config.live, the last of these scores becomes available only with the next batch, because motion
- * depends on the next reference. If slopes are requested without config.live, all scores of a batch become available
- * with the next batch or when vmafgpu_wait() is called. vmafgpu_flush(), vmafgpu_wait() and vmafgpu_score_pair() submit
+ * depends on the next reference. If slopes of a batch are requested without config.live, its other scores wait for the
+ * next batch, too, unless vmafgpu_wait() is called. vmafgpu_flush(), vmafgpu_wait() and vmafgpu_score_pair() submit
  * an incomplete batch. vmafgpu_score_pair() waits for other pairs only if the queue is full, and then only for the
  * oldest batch. A batch size of 1 gives the lowest latency. For small pictures, however, the default batch size gives
  * many times the throughput.
@@ -658,7 +660,7 @@
  * vectorises, labelled "lanes", or explicit vector code, labelled "vectors"), code for GPUs, and tables:
  *   >>pixels            conversion of RGB frames to planes  >>vif               visual information fidelity, integers
  *   >>motion            difference of blurred references    >>adm               lost and added detail, integers
- *   >>slopes            derivatives by samples of vif, adm  >>cambi             banding in flat areas
+ *   >>slopes            vif, adm: derivatives per sample    >>cambi             banding in flat areas
  *   >>speed             speed_chroma: entropy, float        >>speed temporal    entropy of luma changes, float
  *   >>floats            code shared by the float features   >>psnr              peak signal-to-noise ratio
  *   >>float psnr        float_psnr and float_moment         >>ssim              float_ssim and float_ms_ssim
@@ -1085,19 +1087,20 @@ typedef struct vmafgpu_gpu_config {
                                            16 at 4K and 32 at smaller sizes on GPUs with more than 24 GiB (with
                                            `devices`: 96 GiB each), and twice the above on other GPUs. With `devices`,
                                            the default is at least 16. All these defaults are reduced if necessary to
-                                           stay below the memory limit (see `queue_depth`). With config.slopes,
-                                           batches are smaller: at most 4 pairs at 4K, or 16 at 1080p. With config.live,
+                                           stay below the memory limit (see `queue_depth`). With config.slopes, these
+                                           defaults are lower: at most 4 pairs at 4K, or 16 at 1080p. With config.live,
                                            the default is 1. With config.map_block_size, a batch always contains one
                                            pair. A pair waits until its batch is full, or until vmafgpu_flush() or
                                            vmafgpu_wait() is called, so a batch of 1 gives the lowest latency */
     int         queue_depth;            /* maximum number of batches in flight, 1..8; default 2 to 4, or 2 with
                                            `devices`. To keep device memory below a limit, the default of `batch` is
                                            reduced to as little as 1, and the default of `queue_depth` to as little as
-                                           2. The limit is 288 MiB, or 384 MiB if `frame_memory` is DEVICE or SURFACE.
-                                           With `devices`, each GPU has its own limit, which is four times as high. If
-                                           batches of the default size exceed the limit and `frame_memory` is DEVICE or
-                                           SURFACE, the limit rises to 1/64 of the device memory or 1/4 of the free
-                                           device memory, whichever is smaller, if that is higher */
+                                           2 (see also config.slopes). The limit is 288 MiB, or 384 MiB if
+                                           `frame_memory` is DEVICE or SURFACE. With `devices`, each GPU has its own
+                                           limit, which is four times as high. If batches of the default size exceed
+                                           the limit and `frame_memory` is DEVICE or SURFACE, the limit rises to 1/64 of
+                                           the device memory or 1/4 of the free device memory, whichever is smaller, if
+                                           that is higher */
     const void *kernels;                /* kernel image in memory; replaces the search for a kernel file. The image can
                                            be the contents of a file that `make blobs` creates, PTX from this project,
                                            or machine code. Machine code is passed to the driver unchecked; for AMD,
@@ -1265,18 +1268,19 @@ typedef struct vmafgpu_config {
     void           *on_heatmap_user;
 
     int             slopes;               /* 1: allows vmafgpu_slopes_next() and, with `max_edit_size`,
-                                             vmafgpu_edit_slopes(). Requires a model that uses only adm, vif and motion.
-                                             2: also allows v1 models, and computes slopes as if the value of cambi were
-                                             constant; with these models, edits and maps are refused. Needs 3 bytes of
-                                             memory per pixel, plus 610 bytes per column and thread. Without `live`,
-                                             pairs wait for the motion of later references, which needs another 5 bytes
-                                             per pixel, or 7 if samples have more than 8 bits. With models for high
-                                             frame rates (hfr), two pairs wait and need 6.5 or 9.5 bytes. Slopes on GPUs
-                                             need 27 bytes of device memory per pixel for each pair of a batch (see
-                                             `gpu.batch`), a single GPU, and a model other than v1. With AUTO, contexts
-                                             that do not meet these requirements use the CPU. If `live` is 0 and motion
-                                             is used, a GPU copies frames that are in device memory, and
-                                             `gpu.queue_depth` is at least 3, or 5 with motion_five_frame_window */
+                                             vmafgpu_edit_slopes(). Requires a model, and allows only the features adm,
+                                             vif and motion. 2: also allows v1 models, and computes slopes as if the
+                                             value of cambi were constant; with these models, edits and maps are
+                                             refused. Needs 3 bytes of memory per pixel, plus 610 bytes per column and
+                                             thread. Without `live`, pairs wait for the motion of later references,
+                                             which needs another 5 bytes per pixel, or 7 if samples have more than 8
+                                             bits. With models for high frame rates (hfr), two pairs wait and need 6.5
+                                             or 9.5 bytes. Slopes on GPUs need 27 bytes of device memory per pixel for
+                                             each pair of a batch (see `gpu.batch`), a single GPU, and a model whose
+                                             maps GPUs support (see vmafgpu_request_map()). With AUTO, contexts that do
+                                             not meet these requirements use the CPU. If `live` is 0 and motion is used,
+                                             a GPU copies frames that are in device memory, and raises `gpu.queue_depth`
+                                             to at least 3, or 5 with motion_five_frame_window */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -1376,7 +1380,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_try_push(vmafgpu *context, const vmafgpu_fram
  *   - Before the push, any thread can write to the buffers. All writing must be finished when the push begins. From
  *     then on, and after vmafgpu_reset() or vmafgpu_close(), no thread may write to the buffers.
  *   - With GPUs, at most gpu.queue_depth * gpu.batch pairs per GPU can be acquired or in flight. If config.slopes is
- *     set, config.live is 0 and the model uses motion, it is gpu.batch pairs fewer, or gpu.batch + 1 fewer with
+ *     set, config.live is 0 and motion is used, the limit is lower by gpu.batch, or by gpu.batch + 1 with
  *     motion_five_frame_window. On the CPU, at most 4 pairs can be acquired; their buffers are allocated at the first
  *     call. If all buffers are in use and at least one pair is acquired, the function returns VMAFGPU_AGAIN: push an
  *     acquired pair first. If no pair is acquired, the function blocks as a push does.
@@ -1512,7 +1516,7 @@ VMAFGPU_API vmafgpu_result vmafgpu_score_candidates(vmafgpu *context, const vmaf
  *     otherwise the CPU. The results are identical. On either backend, a single edit takes a few tenths of a
  *     millisecond. A GPU can try millions of edits per second if each call submits thousands of edits.
  *   - Any other call that scores frames on the context, such as a push, discards the base. Without a base, the
- *     functions below return VMAFGPU_ERROR_STATE. If a GPU fails, the base is lost and the call returns
+ *     functions that need one return VMAFGPU_ERROR_STATE. If a GPU fails, the base is lost and the call returns
  *     VMAFGPU_ERROR_DEVICE.
  *   - Edits change neither the clip in progress nor the frames of the caller.
  *   - Nothing is allocated after open. */
@@ -1651,13 +1655,15 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, 
  *     memory of cancelled requests is not written after the call.
  *   - On a GPU, slopes are complete when the score of their pair is ready. Slopes in device memory can be read
  *     earlier: they are complete for all work that you queue after calling vmafgpu_stream_wait(). Without config.live,
- *     first push the references on which the score depends, or call vmafgpu_flush(). If the GPU fails, slopes in host
- *     memory that are not complete become NaN, and later requests return VMAFGPU_ERROR_DEVICE. A context that uses a
- *     GPU for edits returns VMAFGPU_ERROR_STATE if the model has inputs that vmafgpu_request_map() excludes on a GPU.
- *   - A call that writes slopes discards the base of vmafgpu_edit_begin().
+ *     first push the references on which the score depends, or call vmafgpu_flush(). If the GPU fails, incomplete
+ *     slopes become NaN in host memory and are undefined in device memory, and later requests return
+ *     VMAFGPU_ERROR_DEVICE. If config.max_edit_size is set and config.live is 0, the function returns
+ *     VMAFGPU_ERROR_STATE on a GPU for models whose maps GPUs do not support (see vmafgpu_request_map()).
+ *   - Writing these slopes discards the base of vmafgpu_edit_begin().
  *   - On the CPU, pairs without slopes have no extra cost. With one thread and vector code, scoring a pair takes 2.2 to
- *     2.5 times as long if slopes are requested. On a GPU, see config.slopes for limits that apply to all pairs.
- *   - vmafgpu_push_many() does not share work between a context with slopes and other contexts. */
+ *     2.5 times as long if slopes are requested. On a GPU, config.slopes has costs for all pairs, which are described
+ *     there.
+ *   - In vmafgpu_push_many(), a context with config.slopes shares no work, even if no slopes are requested. */
 VMAFGPU_API vmafgpu_result vmafgpu_slopes_next(vmafgpu *context, float *slopes, ptrdiff_t pitch, vmafgpu_memory memory);
 
 /* Requests a map that shows which parts of a frame lower its VMAF score. The map is computed for the next pair that is
@@ -1677,9 +1683,9 @@ VMAFGPU_API vmafgpu_result vmafgpu_slopes_next(vmafgpu *context, float *slopes, 
  *     requires a few more kernels, which also delay the score.
  *   - If the GPU fails, pending maps in host memory are filled with NaN, and the content of pending maps in device
  *     memory is undefined. From then on, this function returns VMAFGPU_ERROR_DEVICE.
- *   - A GPU computes maps only if every input of the model is a VIF scale, ADM or the motion of the pair. If there are
- *     other inputs (such as motion3 with motion_moving_average) or several GPUs, the context uses the CPU for scores
- *     and maps. */
+ *   - A GPU computes maps only if every input of the model is a VIF scale, ADM or the motion of the pair. With other
+ *     inputs (such as motion3 with motion_moving_average) or several GPUs, AUTO uses the CPU for scores and maps, and
+ *     vmafgpu_open() fails with CUDA or HIP. */
 VMAFGPU_API vmafgpu_result vmafgpu_request_map(vmafgpu *context, float *map, vmafgpu_memory memory);
 
 /* Returns the number of blocks in a map, and sets *across and *down to the size of the map in blocks. `across` and
@@ -3051,7 +3057,9 @@ VMAFGPU__FN double vmafgpu__smooth_slope(const vmafgpu__smooth *s, const double 
 
 /* ---- maps: losses that add up ---- */
 
-/* The losses of all blocks add up to the change in the smooth prediction between the base and the target, which is the
+/* In this chapter, slopes are derivatives with respect to sums or model inputs, not to samples.
+ *
+ * The losses of all blocks add up to the change in the smooth prediction between the base and the target, which is the
  * reference compared with itself. The path ("way" in names) is the straight line between the model inputs of the base
  * and those of the target. The part of an input is the mean derivative of the prediction on the path times the change
  * in the input; the parts of all inputs add up. An input is a sum of terms, one per sum of the frame. VIF terms are
@@ -14175,11 +14183,11 @@ VMAFGPU__COLD_END
  *   ADM   A distorted coefficient t is the sum of a restored part r and an impairment a. The signal x of a part is its
  *         magnitude minus a threshold. The derivative of the sum of cubes with respect to x is u = 3 x^2. The threshold
  *         of r is a weighted sum of a over 3 x 3 places in all bands, and vice versa. The same weighted sum of u is the
- *         mask. The derivative with respect to r is u of r minus the mask of a, and vice versa. If t has the sign of
+ *         mask. The derivative with respect to r is u(r) - mask(a), that for a is u(a) - mask(r). If t has the sign of
  *         the reference o and |t| <= |o| (or if the gain makes r equal to t), a change of t changes only r, otherwise
  *         only a. The adjoint of the wavelet converts the derivatives of the bands to those of its input.
  * If the model has no derivative or the formulas are undefined (sums of zero), this chapter uses a one-sided derivative
- * or 0. For example, r jumps when the angle between the coefficient vectors of the two pictures exceeds one degree.
+ * or 0. The jump of r at an angle of one degree between the coefficient vectors of the two pictures is ignored.
  *
  * The bits do not depend on the backend, the instruction set, the number of threads or the division into strips:
  *   - Decisions and statistics are those of the integer model. Integers are converted to float only once.
@@ -14265,7 +14273,7 @@ typedef struct vmafgpu__slopes_functions {
 } vmafgpu__slopes_functions;
 
 /* The working memory of one thread. Only the terms of VIF use vif_scratch, `ring`, `filtered` and `line`. These share
- * memory with all other members except `zero`, which both phases use. */
+ * memory with all other lines except `zero`, which VIF and ADM use. */
 typedef struct vmafgpu__slopes_worker {
     void *vif_scratch, *adm_scratch;
     unsigned char *lines;              /* the lines and adm_scratch, which are zeroed for each strip */
@@ -14288,7 +14296,8 @@ typedef struct vmafgpu__slopes {
     float adm_weight[VMAFGPU__SCALES][2][VMAFGPU__BANDS]; /* three times the derivatives with respect to cube sums */
     int has_vif[VMAFGPU__SCALES + 1], has_adm[VMAFGPU__SCALES + 1]; /* whether this or a smaller scale has a weight */
     /* Derivatives with respect to the input of each scale. [0] is not used: at scale 0, they are in the caller's plane.
-     * The planes of VIF first contain the terms: derivatives of this scale alone, with a weight of 1. */
+     * The planes of VIF first contain the terms: derivatives of this scale alone, with a weight of 1. (These are the
+     * results of the kernel `vif` on GPUs, where "terms" are the derivatives with respect to the variances.) */
     float *vif[VMAFGPU__SCALES], *adm[VMAFGPU__SCALES];
     vmafgpu__view luma[2]; /* of the pair */
     unsigned char *out;
@@ -29097,7 +29106,7 @@ static int vmafgpu__has_image(const vmafgpu *v, const vmafgpu__vendor *vendor) {
  * (references after the last one). Four counters state how many positions have been submitted, launched, retired (their
  * sums are on the host) and collected (the engine has read the sums): collected <= retired <= launched <= submitted.
  * If slopes depend on the motion of later positions (`lag` is not 0), the slot of a batch and the slot before it stay
- * in use until up to `lag` more batches have been retired.
+ * in use until the next `lag` batches, or fewer, have been retired.
  *
  * Copies of frames are stored in planes. The planes form two rings, which are indexed by position: one for references,
  * one for distorted frames. `flight` is the maximum number of pairs in flight. The ring of references has `flight +
@@ -29230,8 +29239,8 @@ struct vmafgpu__gpu {
     vmafgpu__slot slots[VMAFGPU__MAX_QUEUE];
     int next_slot; /* the slot being filled */
     void *caller_event;
-    /* Events for pairs with slopes: the VIF pictures of a scale are complete or, if the VIF kernels store the terms of
-     * slopes, the terms of a scale. NULL unless config.slopes and config.live are set. */
+    /* Events for pairs with slopes. They are recorded when the VIF pictures of a scale, or its terms if the VIF kernels
+     * store them, are complete. NULL unless config.slopes and config.live are set. */
     void *pictures[VMAFGPU__SCALES];
     vmafgpu__kernels kernels;
     vmafgpu__gpu_edits *edits; /* follows the vendor's struct in memory; NULL if there are no edits */
@@ -30127,13 +30136,13 @@ static void vmafgpu__forget_frames(vmafgpu__slot *slot) {
     slot->surfaces.luma_count = slot->surfaces.chroma_count = 0;
 }
 
-/* Returns the number of later positions that must be retired before no slopes use the data of a position. */
+/* Returns how many later positions must be retired until slopes no longer use the data of a position. */
 static int vmafgpu__slopes_delay(const vmafgpu__gpu *g) {
     return g->lag ? g->lag + g->batch - 1 : 0;
 }
 
 /* Whether slopes of an earlier batch may still use the data in the slot to fill. A batch uses the data of its own slot
- * and of the previous slot until at most `lag` more batches have been retired. */
+ * and of the previous slot until the next `lag` batches, or fewer, have been retired. */
 static int vmafgpu__slot_has_slopes(const vmafgpu__gpu *g) {
     int running = 0;
     for (int i = 0; i < g->queue; i++)
@@ -36178,7 +36187,7 @@ static void vmafgpu__launch_gradient(vmafgpu *v, const vmafgpu__slot *slot, int6
     vmafgpu__launch_for_pairs(v, VMAFGPU__KERNEL_SLOPES_WEIGHTS, slot, shape, slot->streams[0], &launch);
 }
 
-/* Returns the slot of the first pair after position `after` whose slopes have been requested but not launched, or NULL
+/* Returns the slot of the first batch after position `after` whose slopes have been requested but not launched, or NULL
  * if there is none. */
 static vmafgpu__slot *vmafgpu__slopes_waiting_after(vmafgpu__gpu *g, int64_t after) {
     vmafgpu__slot *first = NULL;
@@ -36191,8 +36200,8 @@ static vmafgpu__slot *vmafgpu__slopes_waiting_after(vmafgpu__gpu *g, int64_t aft
     return first;
 }
 
-/* Makes the VIF kernels of the batch in this slot store its terms, if there are such kernels. They are launched on the
- * first stream, which waits until the terms of the previous batch have been filtered. */
+/* Makes the VIF kernels of the batch in this slot store its terms, if they have the matrix form. They are launched on
+ * the first stream, which waits until the terms of the previous batch have been filtered. */
 static void vmafgpu__add_terms(vmafgpu *v, vmafgpu__slot *slot) {
     vmafgpu__gpu_edits *x = v->gpu->edits;
     if (v->gpu->context.form != VMAFGPU__FORM_MATRIX || !v->edits->vif)
@@ -36216,10 +36225,9 @@ static void vmafgpu__begin_slopes(vmafgpu *v, vmafgpu__slot *slot) {
 
 /* Launches the kernels for the slopes of a batch that need no weights: `terms`, unless the VIF kernels store the terms,
  * and `vif`. With config.live, they can run at the same time as the kernels for the sums, on the second stream (after
- * ADM) and on the third stream. Without config.live, only `terms` and `vif` of scale 0 can, and only if `terms` is
- * needed. All batches use the same memory.
- * Therefore, `terms` waits for the kernels `vif` of the previous batch, and `vif` waits until the slopes of the
- * previous batch are complete. */
+ * ADM) and on the third stream. Without config.live, this applies only to scale 0, and only if its `terms` is launched
+ * here. All batches use the same memory. Therefore, `terms` waits for the kernels `vif` of the previous batch, and
+ * `vif` waits until the slopes of the previous batch are complete. */
 static void vmafgpu__slopes_prepare(vmafgpu *v, vmafgpu__slot *slot) {
     static const int stream_of[VMAFGPU__SCALES] = { 2, 1, 2, 2 };
     vmafgpu__gpu *g = v->gpu;
@@ -39435,7 +39443,7 @@ static void vmafgpu__write_config(vmafgpu__writer *w, const vmafgpu_config *c) {
     vmafgpu__write_whole(w, "contexts_per_pass", c->contexts_per_pass);
     vmafgpu__write_whole(w, "map_block_size", c->map_block_size);
     vmafgpu__write_whole(w, "max_edit_size", c->max_edit_size);
-    vmafgpu__write_flag(w, "slopes", c->slopes);
+    vmafgpu__write_whole(w, "slopes", c->slopes);
     vmafgpu__write_choice(w, "backend", (int)c->backend, "auto cpu cuda hip");
     vmafgpu__write_open(w, "gpu", "{");
     vmafgpu__write_whole(w, "device", g->device);

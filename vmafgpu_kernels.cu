@@ -9755,8 +9755,8 @@ GPU_KERNEL(vmafgpu_map_shares, vmafgpu__map_launch, VMAFGPU__MAP_THREADS, 4) {
  *            because it uses the tiles of VIF. If VIF uses the matrix form, the kernel `matrix` replaces it, and
  *            VifTerms computes the terms of pushed pairs together with their sums, if possible.
  *   vif      applies the adjoint of the filter of VIF.
- *   combine  multiplies the results of `vif` by their weight, and adds the derivatives of the next scale. The smallest
- *            scale does not need this kernel.
+ *   combine  multiplies the results of `vif` by their weight, and adds the derivatives of the next scale. There is none
+ *            for the smallest scale: that of scale 2 also applies the weight of scale 3.
  *   bands    computes the derivatives of ADM with respect to the coefficients.
  *   wavelet  applies the adjoint of the wavelet of ADM.
  * A launch covers all pairs of a batch; dimension 2 of the grid is the index of the pair. Pointers in launch parameters

@@ -7,7 +7,7 @@
  *         threads=1,2,4             default: 1, 2, 4, .. up to the number of processors
  *         seconds=0.2 rounds=9      length of a timed run; number of rounds, up to 99
  *         mask=N                    config.cpumask
- *         slopes=1                  compare scores with scores and slopes instead
+ *         slopes=1                  measure scoring with and without slopes instead
  */
 #define _DEFAULT_SOURCE /* clock_gettime, fork, sysconf */
 #define VMAFGPU_IMPLEMENTATION

@@ -1,6 +1,6 @@
 # Copyright (c) 2026 the vmafgpu authors
 # SPDX-License-Identifier: BSD-2-Clause-Patent
-"""VMAF as a loss in PyTorch. The forward pass computes exact scores, the backward pass uses the slopes of the scores.
+"""VMAF as a loss in PyTorch. The forward pass computes exact scores. The backward pass uses their slopes.
 
     import vmafgpu
     loss = vmafgpu.torch_loss(reference, distorted)     # 100 minus the mean score; a scalar of type float64
@@ -18,10 +18,10 @@ otherwise int16 or uint16.
     model       name or path of a model that uses only adm, vif and motion; default: "vmaf_v0.6.1"
     threads     number of CPU threads; default: the number of threads of PyTorch
 
-Floats are clamped and rounded to code values before they are scored. The gradient ignores this (straight-through), so
-it is not 0 for values outside 0..1. The gradient is the derivative of the prediction before clip and transform, so it
-is not 0 at a score of 100. Slopes describe small, structured changes, and a higher score is not always a better
-picture; see SLOPES in the manual in vmafgpu.h. The reference gets no gradient.
+Floats are clamped and rounded to code values before they are scored. The gradient ignores both (straight-through), so
+it can be nonzero for values outside 0..1. The gradient is the derivative of the prediction before clip and transform,
+so it can be nonzero at a score of 100. Slopes describe small, structured changes, and a higher score is not always a
+better picture; see SLOPES in the manual in vmafgpu.h. The reference gets no gradient.
 
 Tensors in GPU memory stay there. The library waits for the work that is queued on the current stream of PyTorch. The
 functions return when the scores and the slopes are complete. Several pictures take less time in one call than in

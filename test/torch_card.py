@@ -89,24 +89,18 @@ def step(loss, r, d):
     return score.detach(), d.grad
 
 
-def train(loss, r, d):
-    """A training step, as a user would write it."""
-    d = d.clone().requires_grad_()
-    loss(r, d).backward()
-    return d.grad
-
-
-def measure(loss, r, d):
-    """Returns the median time of a training step in milliseconds."""
-    times, end = [], time.time() + SECONDS
-    train(loss, r, d)
-    while len(times) < 3 or time.time() < end:
-        start = time.perf_counter()
-        train(loss, r, d)
-        if r.is_cuda:
-            torch.cuda.synchronize()
-        times.append(1e3 * (time.perf_counter() - start))
-    return statistics.median(times)
+def measure(cases):
+    """Measures training steps of several losses in turn. `cases` contains losses, references and distorted pictures.
+    Returns the median time of a step in milliseconds for each case."""
+    times, end = [[] for _ in cases], time.time() + SECONDS * len(cases)
+    while len(times[0]) < 4 or time.time() < end:
+        for (loss, r, d), own in zip(cases, times):
+            start = time.perf_counter()
+            loss(r, d.clone().requires_grad_()).backward()
+            if r.is_cuda:
+                torch.cuda.synchronize()
+            own.append(1e3 * (time.perf_counter() - start))
+    return [statistics.median(own[1:]) for own in times]        # the first step also opens contexts
 
 
 def cosine(a, b):
@@ -150,14 +144,14 @@ for device in devices:
                 continue
             theirs = VMAF(NEG=model.endswith("neg")).to(device) if VMAF else None
             for n in batches:
-                times = [measure(lambda r, d, i=i: vmafgpu.torch_loss(r, d, is_clip=i, model=model), r[:n], d[:n]) / n
+                cases = [(lambda r, d, i=i: vmafgpu.torch_loss(r, d, is_clip=i, model=model), r[:n], d[:n])
                          for i in (0, 1)]
-                print("       batch of %d: %.3f ms per picture, as a clip %.3f ms" % (n, *times), end="", flush=True)
                 if theirs:
-                    other = measure(lambda r, d: 100 - theirs(r, d).mean(), 255 * r[:n, None], 255 * d[:n, None]) / n
-                    print("; vmaf-torch: %.3f ms, %.0f and %.0f times as long" % (
-                        other, other / times[0], other / times[1]), end="", flush=True)
-                print()
+                    cases.append((lambda r, d: 100 - theirs(r, d).mean(), 255 * r[:n, None], 255 * d[:n, None]))
+                single, as_clip, *other = [t / n for t in measure(cases)]
+                print("       batch of %d: %.3f ms per picture, as a clip %.3f ms" % (n, single, as_clip), end="")
+                print("".join("; vmaf-torch: %.3f ms, %.0f and %.0f times as long" % (t, t / single, t / as_clip)
+                              for t in other), flush=True)
             if theirs:
                 their_score, their_gradient = step(theirs, 255 * r[:, None], 255 * d[:, None])
                 whole = cosine(gradient, their_gradient)

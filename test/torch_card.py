@@ -22,6 +22,7 @@ import types
 
 arguments = sys.argv[1:]
 BUILD = os.path.abspath(arguments.pop(0) if arguments else "build")
+TURNS = 5
 SECONDS = float(arguments.pop(0)) if arguments and not arguments[0].endswith(".y4m") else 3.0
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 os.environ["VMAFGPU_LIBRARY"] = glob.glob(os.path.join(BUILD, "libvmafgpu.so.*"))[0]
@@ -90,17 +91,21 @@ def step(loss, r, d):
 
 
 def measure(cases):
-    """Measures training steps of several losses in turn. `cases` contains losses, references and distorted pictures.
+    """Measures training steps of several losses, in turns. `cases` contains losses, references and distorted pictures.
     Returns the median time of a step in milliseconds for each case."""
-    times, end = [[] for _ in cases], time.time() + SECONDS * len(cases)
-    while len(times[0]) < 4 or time.time() < end:
+    times = [[] for _ in cases]
+    for _ in range(TURNS):
         for (loss, r, d), own in zip(cases, times):
-            start = time.perf_counter()
-            loss(r, d.clone().requires_grad_()).backward()
-            if r.is_cuda:
-                torch.cuda.synchronize()
-            own.append(1e3 * (time.perf_counter() - start))
-    return [statistics.median(own[1:]) for own in times]        # the first step also opens contexts
+            end, steps = time.time() + SECONDS / TURNS, 0
+            while steps < 3 or time.time() < end:
+                start = time.perf_counter()
+                loss(r, d.clone().requires_grad_()).backward()
+                if r.is_cuda:
+                    torch.cuda.synchronize()
+                if steps:       # the first step of a turn fills caches or opens contexts
+                    own.append(1e3 * (time.perf_counter() - start))
+                steps += 1
+    return list(map(statistics.median, times))
 
 
 def cosine(a, b):

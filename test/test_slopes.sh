@@ -90,10 +90,10 @@ contexts() {
 }
 
 draw -r "$ref" -d "$dis" --backend cpu --slopes "$work/cpu%d.png" --csv -o "$work/cpu.csv" --debug
-contexts 'one context for scores and slopes' 2 '"slopes":true'
+contexts 'one context for scores and slopes' 2 '"slopes":1'
 check 'one context for scores and slopes: no others' [ "$(grep -c '^{"version"' "$work/err")" -eq 2 ]
 draw -r "$ref" -d "$dis" --backend cpu --slopes "$work/psnr%d.png" --feature psnr --csv -o "$work/psnr.csv" --debug
-contexts '--feature psnr: a separate context for slopes' 1 '"slopes":true'
+contexts '--feature psnr: a separate context for slopes' 1 '"slopes":1'
 
 # A sample of frame 3 exceeds 10 bits. The motion of frame 2 depends on frame 3, so frame 2 has no score.
 at=$(head -n 1 "$work/dis10.y4m" | wc -c)
@@ -122,7 +122,7 @@ simulate() { # BACKEND LIBRARY SONAME KERNELS
     real=$tool
     tool="env LD_LIBRARY_PATH=$work/driver.$backend${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} $real"
     set -- --backend "$backend" --kernels "$build/test/$4" --debug
-    on_gpu='"slopes":true.*"backend":{"name":"'$backend
+    on_gpu='"slopes":1.*"backend":{"name":"'$backend
 
     rm -f "$work"/gpu*
     draw -r "$ref" -d "$dis" "$@" --slopes "$work/gpu%d.png" --csv -o "$work/gpu.csv"
@@ -167,6 +167,9 @@ refused 'too many names' 'the number of --slopes must be 0 or 1' -r "$ref" -d "$
     --slopes "$work/no2.png"
 refused 'equal names' 'would be the same file' -r "$ref" -d "$dis" -d "$ref" --slopes "$work/no.png" \
     --slopes "$work/no.png"
+refused 'equal names of pictures' 'would be the same files' -r "$ref" -d "$dis" -d "$ref" --slopes "$work/no%d.png" \
+    --slopes "$work/./no%05d.png"
+refused 'no model, no feature' '--slopes requires a model' -r "$ref" -d "$dis" -n --slopes "$work/no.png"
 refused 'no model' '--slopes requires a model' -r "$ref" -d "$dis" -n --feature psnr --slopes "$work/no.png"
 refused 'a float model' '--slopes: feature float_' -r "$ref" -d "$dis" -m vmaf_float_v0.6.1 --slopes "$work/no.png"
 $foreign "$build/test/make_clip$EXE" texture+mix 224x168 8 420 2 4 "$work/v1_ref.y4m" "$work/v1_dis.y4m" || exit 1
@@ -196,5 +199,25 @@ refused 'a picture over a video' "input1.png\" would overwrite the video" -r "$r
 refused 'a mean over a video' "input1.png\" would overwrite the video" -r "$ref" -d "$work/input1.png" \
     --slopes "$work/input1.png"
 check 'the video is unchanged' cmp -s "$dis" "$work/input1.png"
+
+# A picture that cannot be written does not change the scores.
+echo old > "$work/report.csv"
+draw -r "$ref" -d "$dis" --csv -o "$work/report.csv" --slopes "$work/no/no%d.png"
+check 'no folder: the report is not replaced' [ "$(cat "$work/report.csv")" = old ]
+draw -r "$ref" -d "$dis" --json -o "$work/r1.png" --slopes "$work/r%d.png"
+check 'a picture over a report: status' [ $status -eq 1 ]
+check 'a picture over a report: message' grep -q 'r1.png" would overwrite the report' "$work/err"
+check 'a picture over a report: the report' grep -q '"frames"' "$work/r1.png"
+cp "$dis" "$work/input3.png"
+draw -r "$ref" -d "$work/input3.png" --backend cpu --csv -o "$work/report.csv" --slopes "$work/input%d.png"
+check 'picture 3 fails: status' [ $status -eq 1 ]
+check 'picture 3 fails: message' grep -q 'input3.png" would overwrite the video' "$work/err"
+check 'picture 3 fails: all scores' cmp -s "$work/report.csv" "$work/cpu.csv"
+rm "$work/mean.png"
+draw -r "$ref" -d "$ref" -d "$work/input3.png" --backend cpu --csv -o "$work/other.csv" -o "$work/report.csv" \
+    --slopes "$work/mean.png" --slopes "$work/input%d.png"
+check 'a picture of the second video fails: status' [ $status -eq 1 ]
+check 'a picture of the second video fails: all scores' cmp -s "$work/report.csv" "$work/cpu.csv"
+check 'a picture of the second video fails: no mean of the first one' [ ! -e "$work/mean.png" ]
 
 finish

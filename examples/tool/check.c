@@ -7,6 +7,7 @@
 #include "files.h"
 #include "message.h"
 #include "options.h"
+#include "slopes.h"
 
 #include <string.h>
 
@@ -100,6 +101,8 @@ static int check_files(options *o) {
     }
     if (o->constant_cambi && !o->slopes.count)
         return tool_fail("--constant_cambi requires --slopes");
+    if (o->slopes.count && o->no_prediction && o->model_count == 0)
+        return tool_fail("--slopes requires a model; remove --no_prediction, or add --model");
     if (o->slopes.count && (o->segments || o->state))
         return tool_fail(
             "--slopes does not accept --state and --segment, because slopes are not saved with the scores");
@@ -115,7 +118,7 @@ static int check_files(options *o) {
             if (tool_is_same_destination(d, &o->destinations[k]))
                 return tool_fail("two reports, %s and %s, would be the same file", o->destinations[k].title, d->title);
     }
-    return 1;
+    return tool_check_slopes_names(o);
 }
 
 /* Refuses heat maps of several distorted videos, because they would be written to the same files. */

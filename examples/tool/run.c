@@ -90,7 +90,7 @@ static int run(session *all, options *o) {
     memset(reports, 0, sizeof reports);
     for (int i = 0; i < all->count; i++)
         describe_figures(&reports[i], all, i, &s);
-    ok = tool_finish_slopes(all) && ok;
+    ok = !s.slopes_failed && tool_finish_slopes(all) && ok;
     return tool_report_all(all, o, reports, all->count) && ok;
 }
 

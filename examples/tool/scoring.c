@@ -127,7 +127,7 @@ static video_result next_pair(session *all, int64_t n, pair *now, const char **p
 }
 
 scoring tool_score_videos(session *all, const options *o) {
-    scoring s = { 0, 0, 1, 0 };
+    scoring s = { 0, 0, 1, 0, 0 };
     progress p;
     const char *problem = NULL, *lost = NULL; /* messages of a video and of the library */
     pair now;
@@ -140,13 +140,15 @@ scoring tool_score_videos(session *all, const options *o) {
     p.start = tool_wall_clock();
     while (!lost && s.intact && !all->is_done && (all->limit <= 0 || read < all->limit) &&
            next_pair(all, read, &now, &problem) == VIDEO_OK) {
-        const int has_slopes = tool_push_slopes(all, read, &now); /* before the library can reuse lent buffers */
+        /* before the library can reuse lent buffers */
+        const int has_slopes = s.slopes_failed || tool_push_slopes(all, read, &now);
         if (take_pair(all, read, &now)) {
             all->pairs = ++read;
             s.frames += read > before && (all->wanted < 0 || s.frames < all->wanted);
             tool_progress_frame(&p, s.frames);
-            s.intact = (!all->has_rows || tool_collect_rows(all)) &&
-                       (has_slopes ? tool_collect_slopes(all) : tool_fail_slopes(all));
+            s.intact = !all->has_rows || tool_collect_rows(all);
+            if (!s.slopes_failed)
+                s.slopes_failed = !(has_slopes ? tool_collect_slopes(all) : tool_fail_slopes(all));
         } else {
             lost = first_error(all);
         }
@@ -163,8 +165,8 @@ scoring tool_score_videos(session *all, const options *o) {
     }
     if (all->has_rows && s.frames > 0 && s.intact)
         s.intact = tool_collect_rows(all);
-    if (s.frames > 0 && s.intact)
-        s.intact = tool_flush_slopes(all, s.is_cut);
+    if (s.frames > 0 && s.intact && !s.slopes_failed)
+        s.slopes_failed = !tool_flush_slopes(all, s.is_cut);
     s.seconds = tool_wall_clock() - p.start;
     tool_progress_end(&p, s.frames, o, all->contexts[0]);
     tool_warn_of_fallback(o, all->contexts[0]);

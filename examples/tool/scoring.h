@@ -10,8 +10,9 @@
 typedef struct scoring {
     int64_t frames; /* number of scored pairs */
     double seconds;
-    int intact; /* 0 if an error ended the loop early; its message was printed */
-    int is_cut; /* the library refused a pair, so the clip was not flushed */
+    int intact;        /* 0 if an error ended the loop early; its message was printed */
+    int is_cut;        /* the library refused a pair, so the clip was not flushed */
+    int slopes_failed; /* slopes could not be computed or written; the message was printed, and scoring continued */
 } scoring;
 
 /* Reads and pushes pairs until a video ends, an error occurs, or --frame_cnt is reached. Then waits for the scores. */

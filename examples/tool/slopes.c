@@ -55,6 +55,51 @@ int tool_is_slopes_name(const char *name) {
     return (numbers == 1 || !strchr(name, '%')) && length > least && strcmp(text + length - least, end) == 0;
 }
 
+/* Initialises *d for the picture of a frame. The caller provides a buffer for its name, and frees d->path. Returns 0
+ * after an error message. */
+static int find_picture(destination *d, char *name, const char *pattern, int64_t frame) {
+    memset(d, 0, sizeof *d);
+    d->is_picture = 1;
+    put_name(name, LONGEST_NAME, pattern, frame);
+    return tool_find_destination(d, name);
+}
+
+/* Whether the first picture can be written. Returns 0 after an error message. */
+static int check_folder(const char *pattern) {
+    char name[LONGEST_NAME];
+    destination d;
+    int ok = find_picture(&d, name, pattern, 0);
+    if (ok && d.path)
+        ok = tool_open_destination(&d, PICTURE_SLOT);
+    tool_abandon_destination(&d, PICTURE_SLOT);
+    free(d.path);
+    return ok;
+}
+
+int tool_check_slopes_names(const options *o) {
+    char names[2][LONGEST_NAME];
+    destination own, other;
+    for (int i = 0; i < o->slopes.count; i++) {
+        const char *pattern = o->slopes.names[i];
+        if (!tool_is_slopes_pattern(pattern))
+            continue;
+        if (!check_folder(pattern) || !find_picture(&own, names[0], pattern, INT64_MAX))
+            return 0;
+        int is_same = 0;
+        for (int k = 0; k < i && !is_same; k++) {
+            if (tool_is_slopes_pattern(o->slopes.names[k]) &&
+                find_picture(&other, names[1], o->slopes.names[k], INT64_MAX)) {
+                is_same = tool_is_same_destination(&own, &other);
+                free(other.path);
+            }
+        }
+        free(own.path);
+        if (is_same)
+            return tool_fail("two names of --slopes, the second of which is %s, would be the same files", pattern);
+    }
+    return 1;
+}
+
 static size_t count_samples(const session *all) {
     return (size_t)all->width * (size_t)all->height;
 }
@@ -128,8 +173,6 @@ static int open_slopes(const session *all, int i, slope_video *v) {
 
 int tool_begin_slopes(session *all) {
     const options *o = all->o;
-    if (o->slopes.count && o->no_prediction && o->model_count == 0)
-        return tool_fail("--slopes requires a model; remove --no_prediction, or add --model");
     for (int i = 0; i < o->slopes.count; i++) {
         all->slopes[i].is_pattern = tool_is_slopes_pattern(o->slopes.names[i]);
         if (!open_slopes(all, i, &all->slopes[i]))
@@ -194,19 +237,20 @@ static void write_picture(FILE *out, void *user) {
     fwrite(picture->data, 1, picture->size, out);
 }
 
-/* Writes a picture to a file whose name contains the frame number. Refuses to overwrite a file that the tool reads. */
+/* Writes a picture to a file whose name contains the frame number. Refuses to overwrite a file that the tool reads, or
+ * a report. */
 static int write_numbered(const session *all, const char *pattern, int64_t frame, png_bytes *picture) {
     char name[LONGEST_NAME];
     destination d;
-    memset(&d, 0, sizeof d);
-    d.is_picture = 1;
-    put_name(name, sizeof name, pattern, frame);
-    int ok = tool_find_destination(&d, name);
+    int ok = find_picture(&d, name, pattern, frame);
     for (int i = 0; i <= all->count && ok; i++) {
         const file_id video = tool_identify(tool_path_of(all->o, i));
         if (tool_is_same_file(&video, &d.file))
             ok = tool_fail("the picture %s would overwrite the video %s", d.title, all->videos[i].title);
     }
+    for (int i = 0; i < tool_report_count(all->o) && ok; i++)
+        if (tool_is_same_destination(&d, &all->destinations[i]))
+            ok = tool_fail("the picture %s would overwrite the report %s", d.title, all->destinations[i].title);
     ok = ok && tool_open_destination(&d, PICTURE_SLOT) &&
          tool_fill_destination(&d, PICTURE_SLOT, write_picture, picture);
     tool_abandon_destination(&d, PICTURE_SLOT);

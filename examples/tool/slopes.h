@@ -17,6 +17,10 @@ int tool_is_slopes_pattern(const char *name);
 /* Checks a file name of --slopes: it ends in .png and contains at most one frame number. */
 int tool_is_slopes_name(const char *name);
 
+/* Checks that the names of numbered pictures differ, and that the first picture can be written. Returns 0 after an error
+ * message. */
+int tool_check_slopes_names(const options *o);
+
 /* Prepares --slopes. Opens separate contexts if those of the videos cannot compute slopes. Returns 0 after an error
  * message. */
 int tool_begin_slopes(session *all);
@@ -38,6 +42,8 @@ int tool_flush_slopes(session *all, int is_cut);
 /* Draws the mean over the clip. Returns 0 after an error message. */
 int tool_finish_slopes(session *all);
 
+/* Closes the separate contexts and frees all planes. Must be called when the contexts of the videos are closed, because
+ * they may write to the planes until then. */
 void tool_end_slopes(session *all);
 
 /* Draws slopes of single pairs. */

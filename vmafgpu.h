@@ -194,14 +194,17 @@
  *
  * SLOPES show how the score changes with each luma sample of the distorted frame, for use in filters, encoders and
  * training. A slope is the derivative of the prediction of the first model (before transform and clip) with respect to
- * a sample, in points per code value. vmafgpu_slopes_next() requests the slopes of the next pair of the
- * clip. vmafgpu_edit_slopes() computes the slopes of the base of edits. Both require config.slopes. Slopes describe
- * small, structured changes: the change of the score is about the sum of slope * change over all samples. If every
- * sample moves by one code value, in the direction of its slope or towards the reference, the error of this sum is
- * usually 5 to 10 %. In very dark pictures, the error can exceed 50 %. Slopes do not predict the effect of white noise,
- * because this effect is of second order. ADM is discontinuous where the coefficient vectors of the two frames form an
- * angle of one degree; slopes ignore this. Slopes do not replace vmafgpu_edit_try() or maps. A change in the direction
- * of the slopes raises the score, but does not necessarily improve the picture, not even with neg models.
+ * a sample, in points per code value. vmafgpu_slopes_next() requests the slopes of the next pair of the clip.
+ * vmafgpu_edit_slopes() computes the slopes of the base of edits. Both require config.slopes. Slopes describe small,
+ * structured changes: the change of the score is about the sum of slope * change over all samples.
+ *   - If samples change by up to one 8-bit code value, in proportion to their slopes or towards the reference, the
+ *     error of this sum is usually 5 to 10 %, or 25 % for a rise with neg models.
+ *   - If every sample changes by a whole code value in the direction of its slope, the sum is usually 20 % too large,
+ *     or 70 % with neg models. In very dark or nearly flat pictures, it can be several times too large.
+ *   - Slopes do not predict the effect of white noise, because this effect is of second order. ADM is discontinuous
+ *     where the coefficient vectors of the two frames form an angle of one degree; slopes ignore this.
+ *   - Slopes do not replace vmafgpu_edit_try() or maps. A change in the direction of the slopes raises the score, but
+ *     does not necessarily improve the picture, not even with neg models.
  *
  *     vmafgpu_slopes_next(v, slopes, 0, VMAFGPU_MEMORY_HOST);                 // requires cfg.slopes
  *     vmafgpu_push(v, &ref, &dist);
@@ -1271,16 +1274,17 @@ typedef struct vmafgpu_config {
                                              vmafgpu_edit_slopes(). Requires a model, and allows only the features adm,
                                              vif and motion. 2: also allows v1 models, and computes slopes as if the
                                              value of cambi were constant; with these models, edits and maps are
-                                             refused. Needs 3 bytes of memory per pixel, plus 610 bytes per column and
-                                             thread. Without `live`, pairs wait for the motion of later references,
-                                             which needs another 5 bytes per pixel, or 7 if samples have more than 8
-                                             bits. With models for high frame rates (hfr), two pairs wait and need 6.5
-                                             or 9.5 bytes. Slopes on GPUs need 27 bytes of device memory per pixel for
-                                             each pair of a batch (see `gpu.batch`), a single GPU, and a model whose
-                                             maps GPUs support (see vmafgpu_request_map()). With AUTO, contexts that do
-                                             not meet these requirements use the CPU. If `live` is 0 and motion is used,
-                                             a GPU copies frames that are in device memory, and raises `gpu.queue_depth`
-                                             to at least 3, or 5 with motion_five_frame_window */
+                                             refused. Needs 3 bytes of memory per pixel, and up to 500 bytes per column
+                                             plus 210 KB for each thread. Without `live`, pairs wait for the motion of
+                                             later references, which needs another 5 bytes per pixel, or 7 if samples
+                                             have more than 8 bits. With models for high frame rates (hfr), two pairs
+                                             wait and need 6.5 or 9.5 bytes. Slopes on GPUs need 27 bytes of device
+                                             memory per pixel for each pair of a batch (see `gpu.batch`), a single GPU,
+                                             and a model whose maps GPUs support (see vmafgpu_request_map()). With AUTO,
+                                             contexts that do not meet these requirements use the CPU. If `live` is 0
+                                             and motion is used, a GPU copies frames that are in device memory, and
+                                             raises `gpu.queue_depth` to at least 3, or 5 with motion_five_frame_window
+                                             */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------
@@ -1660,6 +1664,8 @@ VMAFGPU_API vmafgpu_result vmafgpu_edit_slopes(vmafgpu *context, float *slopes, 
  *     VMAFGPU_ERROR_DEVICE. If config.max_edit_size is set and config.live is 0, the function returns
  *     VMAFGPU_ERROR_STATE on a GPU for models whose maps GPUs do not support (see vmafgpu_request_map()).
  *   - Writing these slopes discards the base of vmafgpu_edit_begin().
+ *   - If a pair is pushed but has no score (for example because of a sample above the bit depth), its slopes are
+ *     undefined.
  *   - On the CPU, pairs without slopes have no extra cost. With one thread and vector code, scoring a pair takes 2.2 to
  *     2.5 times as long if slopes are requested. On a GPU, config.slopes has costs for all pairs, which are described
  *     there.
@@ -29908,9 +29914,8 @@ static int vmafgpu__prepare_kernels(vmafgpu *v, char *reason, size_t size) {
         vmafgpu__feature_device_state *device_state = &k->of[i];
         if (!device_state->feature)
             continue;
-        /* The kernels of maps and edits also load words beyond the edge of a band. */
-        const int is_cleared =
-            device_state->feature->starts_clear || v->config.map_block_size || v->config.max_edit_size;
+        /* The kernels of edits, maps and slopes also load words beyond the edge of a band or a picture. */
+        const int is_cleared = device_state->feature->starts_clear || vmafgpu__has_edits(&v->config);
         for (int n = 0; is_cleared && n < g->queue; n++)
             (void)VMAFGPU__GPU_CALL(
                 v, fill, (g->slots[n].scratch + device_state->scratch, 0, device_state->scratch_size, stream));

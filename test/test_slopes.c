@@ -844,8 +844,6 @@ static void check_pushed(int w, int h, int depth, int is_live, int subsample, in
     free_clip(&clip);
 }
 
-/* Tests requests that are cancelled or replaced, calls in an unusual order, and that nothing is allocated after the
- * open. */
 /* Two pairs wait for motion with models for high frame rates. Checks the slopes for all instruction sets and numbers of
  * threads, with the hash of an implementation that kept all planes of waiting pairs. */
 static void check_waiting(int depth, uint64_t expected) {
@@ -887,6 +885,8 @@ static void check_waiting(int depth, uint64_t expected) {
     free_clip(&clip);
 }
 
+/* Tests requests that are cancelled or replaced, calls in an unusual order, and that nothing is allocated after the
+ * open. */
 static void check_requests(void) {
     enum { W = 40, H = 36, PLANES = 6 };
     static float expected[W * H];

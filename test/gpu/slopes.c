@@ -745,7 +745,7 @@ static void check_batches(gpu *g, uint32_t seed) {
     b.pairs = 1 + below(MOST_PAIRS);
     b.after = below(2) ? 0 : below(3);
     const int is_small = below(3) > 0, depth = below(2) ? 8 : 8 + below(9);
-    const int width = 32 + below(is_small ? 30 : 150);
+    const int width = 16 + below(is_small ? 46 : 166);
     film f = film_make(contents[below(4)], below(2) ? width : width & ~15 /* can be read in place */,
                        16 + below(is_small ? 30 : 90), depth, b.before + b.pairs + b.after, seed);
     const char *kind = kinds[below(3)];

@@ -17,8 +17,8 @@ int tool_is_slopes_pattern(const char *name);
 /* Checks a file name of --slopes: it ends in .png and contains at most one frame number. */
 int tool_is_slopes_name(const char *name);
 
-/* Checks that the names of numbered pictures differ, and that the first picture can be written. Returns 0 after an error
- * message. */
+/* Checks that the names of numbered pictures differ, and that the first picture can be written. Returns 0 after an
+ * error message. */
 int tool_check_slopes_names(const options *o);
 
 /* Prepares --slopes. Opens separate contexts if those of the videos cannot compute slopes. Returns 0 after an error

@@ -529,7 +529,7 @@ static void check_size(const char *model, int depth, int threads) {
     c.height = 1080;
     c.bit_depth = depth;
     c.backend = VMAFGPU_BACKEND_CPU;
-    c.threads = threads;
+    use_threads(&c, threads);
     c.models = &m;
     c.model_count = 1;
     for (int i = 0; i < 2; i++) {

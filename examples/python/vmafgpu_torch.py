@@ -141,13 +141,13 @@ def _context(shape: Tuple[int, int], device: Tuple[str, int], bit_depth: int, mo
 def _code_values(sides: torch.Tensor, bit_depth: int) -> Tuple[torch.Tensor, torch.Tensor]:
     """Converts references, distorted pictures, or both. `sides` has the shape (sides, pictures, height, width). Returns
     packed code values of type uint8 or int16, and a number per side, which is finite if all floats of the side are
-    finite. On a GPU, the copies of these numbers to the host are complete when the scores are ready."""
+    finite."""
     kept, most = torch.uint8 if bit_depth == 8 else torch.int16, 2 ** bit_depth - 1
     if not sides.is_floating_point():
         return (sides if sides.dtype == kept else sides.view(kept)).contiguous(), torch.zeros(len(sides))
     wide = sides if sides.dtype == torch.float64 else sides.float()
     if sides.is_cuda:
-        largest = torch.linalg.vector_norm(wide, math.inf, (1, 2, 3)).to("cpu", non_blocking=True)
+        largest = torch.linalg.vector_norm(wide, math.inf, (1, 2, 3))
     else:       # on the CPU, vector_norm() takes many times as long
         largest = torch.stack([torch.stack(torch.aminmax(side)).abs().amax() for side in wide])
     whole = (wide * most).clamp_(0, most).round_()
@@ -177,9 +177,10 @@ def _measure(reference: torch.Tensor, distorted: torch.Tensor, bit_depth: int, i
     names, sides = ("reference", "distorted"), (reference, distorted)
     for name, side in zip(names, sides):
         _check_type(name, side, bit_depth)
-    groups = [side[None] for side in sides]
     if device[0] != "cpu" and distorted.is_floating_point() and reference.dtype == distorted.dtype:
         groups = [torch.stack(sides)]       # half as many operations: launching them takes most of the time
+    else:
+        groups = [side[None] for side in sides]
     codes, largest = zip(*(_code_values(group, bit_depth) for group in groups))
     r, d = (group.data_ptr() + k * count * context.picture for group in codes for k in range(len(group)))
     slopes = torch.empty(distorted.shape, dtype=torch.float32, device=distorted.device) if needs_slopes else None
@@ -196,8 +197,8 @@ class _Score(torch.autograd.Function):
     def forward(ctx: Any, reference: torch.Tensor, distorted: torch.Tensor, is_loss: bool, bit_depth: int,
                 is_clip: bool, model: Any, threads: int) -> torch.Tensor:
         flat = (-1,) + distorted.shape[-2:]
-        scores, slopes = _measure(reference.detach().reshape(flat), distorted.detach().reshape(flat), bit_depth,
-                                  is_clip, model, threads, ctx.needs_input_grad[1])
+        scores, slopes = _measure(reference.reshape(flat), distorted.reshape(flat), bit_depth, is_clip, model, threads,
+                                  ctx.needs_input_grad[1])
         ctx.save_for_backward(*([] if slopes is None else [slopes]))
         ctx.count, ctx.scale = len(scores) if is_loss else 0, 2 ** bit_depth - 1
         ctx.type, ctx.shape = distorted.dtype, distorted.shape
@@ -210,12 +211,12 @@ class _Score(torch.autograd.Function):
     def backward(ctx: Any, by_output: torch.Tensor) -> Any:
         slopes, = ctx.saved_tensors
         if not ctx.count:
-            by_score, scale = by_output[:, None, None], ctx.scale
+            by_score = (by_output[:, None, None] * ctx.scale).to(slopes.dtype)
         elif ctx.count & (ctx.count - 1):
-            by_score, scale = by_output / -ctx.count, ctx.scale
+            by_score = by_output / -ctx.count * ctx.scale
         else:       # the quotient is exact, so one operation gives the same bits
-            by_score, scale = by_output, -ctx.scale / ctx.count
-        by_sample = slopes * torch.mul(by_score, scale, out=slopes.new_empty(by_score.shape))   # rounded to float32
+            by_score = by_output * (-ctx.scale / ctx.count)
+        by_sample = slopes * by_score       # of type float32: a tensor without dimensions does not change the type
         return None, by_sample.to(ctx.type).view(ctx.shape), None, None, None, None, None
 
 def _apply(reference: torch.Tensor, distorted: torch.Tensor, is_loss: bool, bit_depth: int = 8, is_clip: bool = False,

@@ -1283,8 +1283,8 @@ typedef struct vmafgpu_config {
                                              and a model whose maps GPUs support (see vmafgpu_request_map()). With AUTO,
                                              contexts that do not meet these requirements use the CPU. If `live` is 0
                                              and motion is used, a GPU copies frames that are in device memory, and
-                                             raises `gpu.queue_depth` to at least 3, or 5 with motion_five_frame_window
-                                             */
+                                             needs a `gpu.queue_depth` of 3, or 5 with motion_five_frame_window: lower
+                                             values are raised */
 } vmafgpu_config;
 
 /* ------------------------------------------------------------------------------------------------

@@ -85,17 +85,19 @@ int tool_check_slopes_names(const options *o) {
             continue;
         if (!check_folder(pattern) || !find_picture(&own, names[0], pattern, INT64_MAX))
             return 0;
-        int is_same = 0;
-        for (int k = 0; k < i && !is_same; k++) {
-            if (tool_is_slopes_pattern(o->slopes.names[k]) &&
-                find_picture(&other, names[1], o->slopes.names[k], INT64_MAX)) {
-                is_same = tool_is_same_destination(&own, &other);
-                free(other.path);
-            }
+        int ok = 1;
+        for (int k = 0; k < i && ok; k++) {
+            const char *earlier = o->slopes.names[k];
+            if (!tool_is_slopes_pattern(earlier))
+                continue;
+            ok = find_picture(&other, names[1], earlier, INT64_MAX);
+            if (ok && tool_is_same_destination(&own, &other))
+                ok = tool_fail("two names of --slopes, %s and %s, would be the same files", earlier, pattern);
+            free(other.path);
         }
         free(own.path);
-        if (is_same)
-            return tool_fail("two names of --slopes, the second of which is %s, would be the same files", pattern);
+        if (!ok)
+            return 0;
     }
     return 1;
 }
